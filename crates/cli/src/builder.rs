@@ -297,7 +297,6 @@ impl ReadyRun {
         let failed = |error: RunError| Error::Run(Box::new(error));
         let record = record.map_err(failed)?;
         let doc = RunDoc::from_record(&record, self.disclosure.completed(&record));
-        let doc = doc.map_err(|problem| failed(RunError::Plan(problem.into())))?;
         Ok(Finished { record, doc })
     }
 

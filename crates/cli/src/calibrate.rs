@@ -303,11 +303,7 @@ fn ceiling(record: Result<RunRecord, RunError>) -> CeilingDoc {
         place: ServerLocation::Embedded,
         ..Disclosure::default()
     };
-    let doc = record.and_then(|record| {
-        let doc = RunDoc::from_record(&record, disclosure);
-        doc.map_err(|problem| RunError::Plan(problem.into()))
-    });
-    let doc = match doc {
+    let doc = match record.map(|record| RunDoc::from_record(&record, disclosure)) {
         Ok(doc) => doc,
         Err(error) => return missing(plain(&error.to_string())),
     };

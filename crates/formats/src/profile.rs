@@ -69,6 +69,16 @@ pub enum ProfileError {
     /// The folder is not that of an imported capture.
     #[error(transparent)]
     Trace(#[from] RecordingError),
+    /// The profile of a population cannot be loaded.
+    #[error("profile {path}, population {name}: {reason}")]
+    Population {
+        /// The path of the profile with the population.
+        path: String,
+        /// The name of the population.
+        name: String,
+        /// Why there is no profile.
+        reason: Box<ProfileError>,
+    },
     /// The file is not a profile.
     #[error(transparent)]
     Malformed(#[from] MalformedProfile),
@@ -78,6 +88,7 @@ pub enum ProfileError {
 ///
 /// A text that contains a `/` or a `.` is a path. The file is a profile, or a loadfile
 /// to replay. `loadfile:` precedes the path of a loadfile, `trace:` the folder of a capture.
+/// The profiles of populations are loaded as well. Their paths are relative to the file.
 ///
 /// # Errors
 /// When there is no such profile, or its file cannot be read or is larger than 1
@@ -92,6 +103,39 @@ pub fn load(name_or_path: &str) -> Result<Profile, ProfileError> {
 /// # Errors
 /// As [`load`].
 pub fn load_with(name_or_path: &str, unknown: Unknown) -> Result<Profile, ProfileError> {
+    let profile = load_one(name_or_path, unknown)?;
+    let folder = Path::new(name_or_path).parent().unwrap_or(Path::new(""));
+    let tables = profile.spec.population.iter();
+    let populations = tables.map(|table| {
+        let member = load_one(&relative(&table.profile, folder), unknown);
+        member.map_err(|reason| ProfileError::Population {
+            path: name_or_path.to_owned(),
+            name: table.name.clone(),
+            reason: Box::new(reason),
+        })
+    });
+    Ok(Profile {
+        populations: populations.collect::<Result<_, _>>()?,
+        ..profile
+    })
+}
+
+/// Returns the name of a profile that a file in this folder names. A path is relative to it.
+fn relative(name_or_path: &str, folder: &Path) -> String {
+    let mut prefixes = [LOADFILE, TRACE].into_iter();
+    let prefix = prefixes.find(|prefix| name_or_path.starts_with(prefix));
+    let path = name_or_path.strip_prefix(prefix.unwrap_or_default());
+    let path = path.unwrap_or(name_or_path);
+    if prefix.is_some() || builtin(path).is_none() && is_path(path) {
+        let path = folder.join(path);
+        format!("{}{}", prefix.unwrap_or_default(), path.display())
+    } else {
+        path.to_owned()
+    }
+}
+
+/// Loads a profile without those of its populations.
+fn load_one(name_or_path: &str, unknown: Unknown) -> Result<Profile, ProfileError> {
     if let Some(path) = name_or_path.strip_prefix(LOADFILE) {
         return replay(name_or_path, path, unknown);
     }
@@ -367,7 +411,7 @@ mod tests {
                 .to_string(),
             "profile my.toml, line 2, column 1: unknown field `read`, expected one of `name`, \
              `description`, `read_percent`, `split`, `access`, `flush_every_writes`, `files`, \
-             `tree`, `sizes`, `operations`, `pattern`, `netbench`, `run`"
+             `tree`, `sizes`, `operations`, `pattern`, `netbench`, `population`, `run`"
         );
     }
 

@@ -21,7 +21,7 @@ use crate::limits::Limits;
 use crate::part::{ClientPart, ClientRange};
 use crate::sessions::Sessions;
 use crate::work::{Population, Work};
-pub use problem::{Place, PlanError, Problem};
+pub use problem::{Place, PlanError, PopulationProblem, Problem};
 
 /// Credits of the costliest frame of a replay: CREATE, one other request, CLOSE.
 const REPLAY_CHARGE: u16 = 3;
@@ -53,13 +53,26 @@ impl Plan {
 
     /// Returns the plans of each population alone. Its clients do the same there.
     pub fn alone(&self) -> impl ExactSizeIterator<Item = Self> {
-        self.work.populations.iter().map(|population| Self {
+        let populations = self.work.populations.iter();
+        populations.map(|population| self.with(vec![population.clone()]))
+    }
+
+    /// Returns the plan with these populations. If there is only one, the sessions are its own.
+    fn with(&self, populations: Vec<Population>) -> Self {
+        let mut plan = Self {
             work: Work {
-                populations: vec![population.clone()],
+                populations,
                 ..self.work.clone()
             },
             ..self.clone()
-        })
+        };
+        if let [only] = &plan.work.populations[..] {
+            let sessions = &mut plan.sessions;
+            sessions.caching = only.caching.unwrap_or(sessions.caching);
+            let sources = only.sources.clone();
+            sessions.connections.sources = sources.or(sessions.connections.sources.take());
+        }
+        plan
     }
 
     /// Returns the clients of the largest load point.

@@ -69,6 +69,9 @@ pub struct Profile {
     pub netbench: Option<fn(NetbenchCapture, u64) -> Trace>,
     /// The `sysbench fileio` test to run instead of the content.
     pub fileio: Option<Fileio>,
+    /// The profiles of the populations, in the order of the content's tables. Whoever parses the
+    /// content loads them.
+    pub populations: Vec<Self>,
 }
 
 /// Returns the text of a built-in profile.
@@ -91,6 +94,7 @@ impl Profile {
             recording: None,
             netbench: None,
             fileio: None,
+            populations: Vec::new(),
         }
     }
 

@@ -46,9 +46,20 @@
 //! reply = 0                    # bytes in the other direction; none when absent
 //! ```
 //!
+//! Populations replace every description of requests. Each has a profile of its own:
+//!
+//! ```toml
+//! [[population]]
+//! name = "office"
+//! profile = "office-save"      # a built-in one, or a path relative to this file
+//! share = 80                   # percent of the clients, or clients = 4
+//! think_time = "2s"            # also outstanding, rate, oplock and others
+//! ```
+//!
 //! Not here: built-in profiles ([`crate::profile`]) and reading files.
 
 mod pattern;
+mod population;
 mod run;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -64,6 +75,7 @@ use crate::units::Size;
 pub use crate::work::WorkSpec;
 use crate::workload::NetbenchCapture;
 pub use pattern::PatternSpec;
+pub use population::PopulationSpec;
 pub use run::RunOptions;
 
 /// A profile as written.
@@ -99,6 +111,9 @@ pub struct Spec {
     /// An office workload, `without-cache` or `oplocks`. It replaces every other
     /// description of requests.
     pub netbench: Option<NetbenchCapture>,
+    /// The populations of clients, which are under load at the same time. They replace every
+    /// description of requests and files.
+    pub population: Vec<PopulationSpec>,
     /// Defaults for options that are missing on the command line.
     pub run: RunOptions,
 }

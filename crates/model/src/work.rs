@@ -250,6 +250,10 @@ impl Work {
             };
         let population = Population {
             name: None,
+            profile: profile.clone(),
+            share: None,
+            caching: None,
+            sources: None,
             count: written.loops.and_then(|loops| workload.actions_of(loops)),
             clients: workload.clients(match written.clients {
                 Some(list) => list.into(),

@@ -11,32 +11,32 @@
 mod hosts;
 mod load;
 mod operations;
+mod populations;
 mod setup;
 
 use std::time::SystemTime;
 
-use smbench_model::contents::Verify;
 use smbench_model::kind::Direction;
 use smbench_model::record::{
     ClientUsage, LoadPointRecord, Origin, Outcome, RunRecord, ServerFacts,
 };
 use smbench_model::sessions::Caching;
-use smbench_model::work::WorkProblem;
 
 use crate::doc::{
     BuildDoc, CalibrationDoc, ClientDoc, DriverDoc, EventDoc, FairnessDoc, FlushDoc, GeneratorDoc,
-    LoadPointDoc, MachineDoc, Named, OutcomeDoc, PlanDoc, ReplayedDoc, RunDoc, SCHEMA_VERSION,
-    STALL_NS_MIN, SeriesDoc, ServerCountersDoc, ServerCpuDoc, ServerDoc, ServerLocation,
-    StorageDoc, TcpDoc, ToolDoc, WriteDoc,
+    LoadPointDoc, MachineDoc, Named, OutcomeDoc, PlanDoc, RunDoc, SCHEMA_VERSION, STALL_NS_MIN,
+    SeriesDoc, ServerCountersDoc, ServerCpuDoc, ServerDoc, ServerLocation, StorageDoc, TcpDoc,
+    ToolDoc, WriteDoc,
 };
 use crate::latency::LatencyDoc;
 use crate::passes::summary;
 use crate::statistics::per;
 use crate::units::counted;
+use load::latency_noise;
 pub(crate) use load::{concurrency, misses_rate, steady};
-use load::{is_at_rate, latency_noise, offered};
 use operations::{by_kind, caching};
 pub(crate) use operations::{differences, failures, op};
+use populations::{PopulationPlans, replayed};
 pub(crate) use setup::setup;
 
 /// Note that the measured CPU time is not the server's alone.
@@ -96,29 +96,24 @@ impl Disclosure {
 
 impl RunDoc {
     /// Builds the document of a run, finished or not.
-    ///
-    /// # Errors
-    /// If the run had several populations, whose measurements have no place in a document.
-    pub fn from_record(record: &RunRecord, disclosure: Disclosure) -> Result<Self, WorkProblem> {
-        let only = record.plan.work.sole("a document has room for one")?;
-        let asked = record.plan.sessions.caching;
-        let paced = only.load.is_paced();
-        let is_at_rate = is_at_rate(&record.plan);
-        let verified = only.verify == Verify::ReadBack;
-        let is_replay = only.workload.replay().is_some();
+    #[must_use]
+    pub fn from_record(record: &RunRecord, disclosure: Disclosure) -> Self {
+        let populations = PopulationPlans::of(&record.plan);
+        let asked = populations.caching();
+        let paced = populations.is_paced();
+        let verified = populations.is_verified();
+        let is_replay = populations.has_replay();
         let load_points: Vec<_> = record
             .load_points
             .iter()
             .map(|point| LoadPointDoc {
                 caching: (asked != Caching::None).then(|| caching(point.ops.caching(), asked)),
-                offered: paced.then(|| offered(point, is_at_rate)),
+                offered: populations.offered(point),
                 unanswered_ns_max: (!paced && point.punctuality.unanswered > 0)
                     .then_some(point.punctuality.unanswered_max.0),
                 verification: verified.then(|| *point.ops.verification()),
-                replayed: is_replay.then(|| ReplayedDoc {
-                    operations: point.ops.carried_out(),
-                    differing: point.ops.differing(),
-                }),
+                replayed: is_replay.then(|| replayed(&point.ops)),
+                populations: populations.of_point(point),
                 server_counters: ServerCountersDoc::of(point, record.server.split.is_some()),
                 ..load_point(point)
             })
@@ -131,7 +126,7 @@ impl RunDoc {
         };
         // The formatter panics if the clock is set before 1970.
         let started = record.started.max(SystemTime::UNIX_EPOCH);
-        Ok(Self {
+        Self {
             schema_version: SCHEMA_VERSION,
             tool: ToolDoc::this(),
             started: humantime::format_rfc3339_seconds(started).to_string(),
@@ -141,7 +136,7 @@ impl RunDoc {
             note: disclosure.note.clone(),
             command: disclosure.command.clone(),
             plan: plan(record),
-            pacing: only.load.into(),
+            pacing: populations.pacing(),
             machine: disclosure.machine.clone(),
             hosts: hosts::hosts(record),
             calibration: disclosure.calibration.clone(),
@@ -157,7 +152,7 @@ impl RunDoc {
             recycle_bins: record.recycle_bins.clone(),
             space_kept: record.space_kept.clone(),
             space_unchecked: record.space_unchecked.clone(),
-        })
+        }
     }
 }
 
@@ -236,6 +231,7 @@ fn load_point(record: &LoadPointRecord) -> LoadPointDoc {
             let ops = &record.ops;
             op(ops.window(kind), ops.whole(kind), ops.in_flight(kind))
         }),
+        populations: Vec::new(),
         ops_before: Some(record.ops.before()),
         whole: by_kind(&record.ops, |kind| record.ops.whole(kind)),
         failures: failures(record.ops.failures()),

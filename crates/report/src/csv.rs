@@ -1,5 +1,6 @@
 //! A document as rows for spreadsheets: one per load point, pass and operation. The
-//! operation `all` is the sum of all operations.
+//! operation `all` is the sum of all operations. Rows of a population follow those of the load
+//! point, which contain them.
 //!
 //! All values are of the window, with two exceptions. `errors` and `differing` are of the whole
 //! load point. `final_flush` comes after the window and so has no rates. Numbers
@@ -10,7 +11,9 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::iter;
 
-use crate::doc::{LoadPointDoc, RunDoc, ServerCpuDoc, is_of_window};
+use crate::doc::{
+    LoadPointDoc, OpDoc, PopulationPointDoc, RunDoc, ServerCpuDoc, is_asked_for, is_of_window,
+};
 use crate::latency::LatencyDoc;
 use crate::replayed::Replayed;
 use crate::statistics::per;
@@ -22,10 +25,12 @@ const HEADER: &str = "clients,repeat,valid,window_s,op,count,bytes,errors,throug
     client_max_rss_bytes,client_cpu_cores,client_cpu_percent,client_mbps_per_percent,\
     client_ops_per_s_per_percent,server_cpu_scope,server_cpu_cores,server_cpu_percent,\
     server_cpu_us_per_op,server_mbps_per_percent,server_ops_per_s_per_percent,\
-    asked_ops_per_s,differing,differing_share";
+    asked_ops_per_s,differing,differing_share,population,population_clients";
 
 /// Cells that differ between the rows of one load point.
 struct Cells<'a> {
+    /// The population, and the number of its clients; `None` in the rows of all clients.
+    population: Option<(&'a str, u32)>,
     op: &'a str,
     count: u64,
     bytes: u64,
@@ -76,25 +81,50 @@ fn rows(doc: &RunDoc) -> impl Iterator<Item = Vec<String>> {
         let replayed = Replayed::of([point]);
         let names = point.ops.keys().map(String::as_str);
         let names: BTreeSet<_> = names.chain(replayed.kinds()).collect();
-        let ops = names.into_iter().map(|name| {
-            let op = point.ops.get(name);
-            Cells {
-                op: name,
-                count: op.map_or(0, |op| op.count),
-                bytes: op.map_or(0, |op| op.bytes),
-                errors: op.map_or(0, |op| op.errors),
-                latency_ns: op.and_then(|op| op.response_ns),
-                differing: (replayed.count_of(name), replayed.share_of_kind(name)),
-            }
+        let ops = names.into_iter().map(|name| Cells {
+            differing: (replayed.count_of(name), replayed.share_of_kind(name)),
+            ..Cells::of(None, name, point.ops.get(name))
         });
         let cells = iter::once(all(point, &replayed)).chain(ops);
+        let cells = cells.chain(point.populations.iter().flat_map(of_population));
         let cells = cells.map(|cells| record(point, &cells, doc.generator_cpus()));
         cells.collect::<Vec<_>>()
     })
 }
 
+impl<'a> Cells<'a> {
+    fn of(population: Option<(&'a str, u32)>, name: &'a str, op: Option<&OpDoc>) -> Self {
+        Self {
+            population,
+            op: name,
+            count: op.map_or(0, |op| op.count),
+            bytes: op.map_or(0, |op| op.bytes),
+            errors: op.map_or(0, |op| op.errors),
+            latency_ns: op.and_then(|op| op.response_ns),
+            differing: (0, 0.0),
+        }
+    }
+}
+
+/// Returns the rows of a population. Which operations of its replay differed is not known.
+fn of_population(part: &PopulationPointDoc) -> Vec<Cells<'_>> {
+    let population = Some((&part.name[..], part.clients));
+    let asked_for = part.ops.iter().filter(|(name, _)| is_asked_for(name));
+    let all = Cells {
+        count: crate::curve::total(asked_for.map(|(_, op)| op.count)),
+        bytes: part.bytes_read.saturating_add(part.bytes_written),
+        errors: part.errors,
+        latency_ns: part.latency_ns,
+        ..Cells::of(population, "all", None)
+    };
+    let ops = part.ops.iter();
+    let ops = ops.map(|(name, op)| Cells::of(population, name, Some(op)));
+    iter::once(all).chain(ops).collect()
+}
+
 fn all(point: &LoadPointDoc, replayed: &Replayed) -> Cells<'static> {
     Cells {
+        population: None,
         op: "all",
         count: crate::curve::total(point.asked_for().map(|op| op.count)),
         bytes: point.bytes_read.saturating_add(point.bytes_written),
@@ -109,7 +139,7 @@ fn record(point: &LoadPointDoc, cells: &Cells<'_>, cpus: Option<u32>) -> Vec<Str
     let per_second = |amount: f64| or_empty(window_s.map(|length| amount / length));
     let latency = |of: fn(&LatencyDoc) -> u64| or_empty(cells.latency_ns.as_ref().map(of));
     // CPU and memory belong to the process, not to one kind of operation.
-    let whole_point = cells.op == "all";
+    let whole_point = cells.op == "all" && cells.population.is_none();
     let cores = cpus.filter(|_| whole_point);
     let percent = cores
         .filter(|_| point.window_s > 0.0)
@@ -118,7 +148,8 @@ fn record(point: &LoadPointDoc, cells: &Cells<'_>, cpus: Option<u32>) -> Vec<Str
     let server = point.server_cpu.as_ref().filter(|_| whole_point);
     let of_server = |of: fn(&ServerCpuDoc) -> Option<f64>| or_empty(server.and_then(of));
     let is_replay = point.replayed.is_some() || !point.differences.is_empty();
-    let differing = is_replay.then_some(cells.differing);
+    let has_differing = is_replay && cells.population.is_none();
+    let differing = has_differing.then_some(cells.differing);
     vec![
         point.clients.to_string(),
         point.repeat.to_string(),
@@ -153,6 +184,8 @@ fn record(point: &LoadPointDoc, cells: &Cells<'_>, cpus: Option<u32>) -> Vec<Str
         or_empty(point.rate),
         or_empty(differing.map(|(count, _)| count)),
         or_empty(differing.map(|(_, share)| share)),
+        or_empty(cells.population.map(|(name, _)| name)),
+        or_empty(cells.population.map(|(_, clients)| clients)),
     ]
 }
 

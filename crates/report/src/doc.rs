@@ -29,6 +29,7 @@ mod operation;
 mod pattern;
 mod plan;
 mod point;
+mod population;
 mod run;
 mod server;
 mod server_cpu;
@@ -63,6 +64,7 @@ pub use pattern::PatternDoc;
 pub use plan::{ArrivalsDoc, DriverDoc, LimitsDoc, PlanDoc, PlanGeneratorDoc, PlanSessionsDoc};
 pub use point::{CachingDoc, ClientDoc, ListingsDoc, LoadPointDoc, OfferedDoc};
 pub(crate) use point::{NOTHING_COMPLETED, OldReason, STALL_NS_MIN};
+pub use population::{PopulationDoc, PopulationPointDoc};
 pub use run::{LoopDoc, OutcomeDoc, PeakDoc, PooledDoc, RepeatsDoc, RunDoc};
 pub(crate) use server::BUILT_IN;
 pub use server::{

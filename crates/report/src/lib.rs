@@ -56,6 +56,7 @@ pub mod names;
 mod passes;
 pub mod percentile;
 pub mod plan;
+mod population;
 pub mod published;
 mod replayed;
 pub mod server_cpu;

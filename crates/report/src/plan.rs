@@ -4,6 +4,7 @@
 //! Texts have no control characters. Not here: what the server negotiated.
 
 mod details;
+mod populations;
 mod workload;
 
 pub use details::{details, session, waits};
@@ -22,7 +23,13 @@ const CACHED_ANYWHERE_BYTES: u64 = 1 << 30;
 #[must_use]
 pub fn facts(plan: &PlanDoc, pacing: LoopDoc) -> [(&'static str, String); 4] {
     [
-        ("profile", workload::profile(plan)),
+        (
+            "profile",
+            match &plan.populations[..] {
+                [_, _, ..] => populations::profile(plan),
+                _ => workload::profile(plan),
+            },
+        ),
         ("load", load(plan, pacing)),
         ("data", data(plan)),
         ("window", window(plan)),
@@ -94,7 +101,11 @@ fn load(plan: &PlanDoc, pacing: LoopDoc) -> String {
 
 /// Describes the load, with texts about the generator before what is seldom set.
 fn load_parts(plan: &PlanDoc, model: String, pacing: LoopDoc, generator: Vec<String>) -> String {
-    let mut parts = vec![model, outstanding(plan, pacing)];
+    let mut parts = match plan.populations.len() {
+        0 | 1 => vec![model, outstanding(plan, pacing)],
+        // The populations have loads of their own.
+        several => vec![counted(several as u64, "population")],
+    };
     parts.extend(connections(plan));
     parts.extend(generator);
     parts.extend(match &plan.generator.driver {
@@ -206,13 +217,16 @@ fn data(plan: &PlanDoc) -> String {
         return "that of a target that smbench does not know".to_owned();
     }
     let workload = &plan.workload;
-    let files = counted(workload.files.into(), "file");
     let hint = if plan.bytes_on_share < CACHED_ANYWHERE_BYTES {
         " (cached by any server)"
     } else {
         ""
     };
     let on_share = bytes(plan.bytes_on_share);
+    if plan.populations.len() > 1 {
+        return format!("files of each population, {on_share} on the share{hint}");
+    }
+    let files = counted(workload.files.into(), "file");
     match (workload.replay.is_some(), plan.bytes_on_share) {
         (true, 0) => "files that the replay makes".to_owned(),
         (false, 0) if let Some(makes) = made(workload) => {

@@ -14,6 +14,7 @@ mod jobs;
 mod machines;
 mod operations;
 mod points;
+mod populations;
 mod rate;
 mod remarks;
 mod scatter;
@@ -33,6 +34,7 @@ pub use jobs::jobs;
 pub use machines::machines;
 pub use operations::operations;
 pub use points::{load_points, overall, peak_line, setup_lines};
+pub use populations::{operations_of_populations, populations};
 pub(crate) use rate::rate_lines;
 pub use rate::{missed_rate, rate_remarks};
 pub use remarks::{footnotes, reached, recycled, remarks};
@@ -70,6 +72,7 @@ pub fn render(doc: &RunDoc) -> String {
             wrapped_lines(&footnotes(&curve), 2) + &rate_lines(doc)
         };
         sections.push(load_points(&curve).to_text() + &notes);
+        sections.extend(populations(&curve).map(|table| table.to_text()));
         sections.extend(jobs(doc).map(|table| table.to_text()));
         sections.extend(repeats(&curve).map(|table| table.to_text()));
         sections.extend(cpu_use(doc, &curve));
@@ -82,6 +85,7 @@ pub fn render(doc: &RunDoc) -> String {
         let cautions = lines + &cautions::caution_lines(doc);
         sections.extend((!cautions.is_empty()).then_some(cautions));
         sections.extend(operations(&doc.plan.workload, &curve).map(|table| table.to_text()));
+        sections.extend(operations_of_populations(&curve).map(|table| table.to_text()));
         sections.extend(setup_lines(&curve));
     }
     let mut remarks = wrapped_lines(&remarks(doc), 2);

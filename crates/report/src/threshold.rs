@@ -4,12 +4,12 @@
 //! pooled over them. Not here: conditions on changes ([`crate::compare`]).
 
 mod parse;
+mod population;
 mod required;
 mod unfinished;
 
 use std::fmt;
 
-use smbench_model::kind::OpKind;
 use smbench_model::plan::Plan;
 use smbench_model::setting::Advice;
 
@@ -22,7 +22,7 @@ use crate::doc::{
 };
 use crate::latency::{LatencyDoc, pool};
 use crate::metric::Metric;
-use crate::units::{counted, percent, plain};
+use crate::units::{counted, percent};
 
 /// A value that makes a run fail.
 ///
@@ -32,6 +32,8 @@ use crate::units::{counted, percent, plain};
 pub struct Threshold {
     /// The condition as the user wrote it.
     text: String,
+    /// The population; `None` for all clients.
+    population: Option<String>,
     op: Option<String>,
     value: ThresholdValue,
     place: At,
@@ -176,21 +178,10 @@ impl Threshold {
     ///
     /// [`NotMeasured`] if it has no such operation, or no such load point.
     pub fn check(&self, plan: &Plan) -> Result<(), NotMeasured> {
-        let workload = &plan.only().workload;
-        let kinds = workload.kinds();
-        let is_there = |name: &str| match OpKind::ALL.into_iter().find(|kind| kind.name() == name) {
-            None => false,
-            Some(kind) if !kind.is_asked_for() && !kind.is_step() => true,
-            Some(kind) => {
-                let is_flush = kind == OpKind::Flush && workload.flush_every_writes().is_some();
-                kinds.contains(&kind) || is_flush
-            }
-        };
-        if let Some(op) = self.op.as_deref().filter(|op| !is_there(op)) {
-            let all: Vec<_> = kinds.iter().map(|kind| kind.name()).collect();
-            let (profile, all) = (&plan.work.profile, all.join(", "));
-            let reason = format!("profile {profile} has no {}, only {all}", plain(op));
-            return Err(self.not_measured(reason));
+        match (&self.population, &self.op) {
+            (Some(population), _) => self.check_population(plan, population)?,
+            (None, Some(op)) => self.check_operation(plan, op)?,
+            (None, None) => {}
         }
         match self.place {
             At::Clients(clients) if !plan.work.load_points().contains(&clients) => {
@@ -250,7 +241,10 @@ impl Threshold {
         let mut values = Vec::new();
         for row in rows {
             let place = row.load();
-            let value = self.value.of(row, op);
+            let value = match &self.population {
+                None => self.value.of(row, op),
+                Some(name) => self.value.of_population(row, name, op),
+            };
             let remedy = Advice(match self.value {
                 ThresholdValue::Metric(Metric::ServerCpu) => "; give @server_metrics",
                 _ => "",
@@ -299,6 +293,7 @@ impl Threshold {
             failed: outcome == ConditionOutcome::Failed,
             outcome,
             metric: self.value.name().to_owned(),
+            population: self.population.clone(),
             operation: self.op.clone(),
             unit: self.value.unit().to_owned(),
             value: None,

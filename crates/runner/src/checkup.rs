@@ -167,7 +167,7 @@ impl Checkup<'_> {
         let known = disclosure.clone();
         let job = RunJob::simple(part, known, self.observer, self.unsaved, self.cancel);
         let JobOutcome { record, .. } = job.measure(NotSaved);
-        Ok(finished(&record?, disclosure, None)?)
+        Ok(finished(&record?, disclosure, None))
     }
 
     /// Returns the run of a step.

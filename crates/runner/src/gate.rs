@@ -262,8 +262,10 @@ impl BuildGate<'_> {
         if self.cancel.is_cancelled() {
             return Ok(Err(NoPass::Interrupted));
         }
-        let finished = |record| finished(&record, disclosure, None);
-        let mut doc = match record.record.and_then(finished) {
+        let mut doc = match record
+            .record
+            .map(|record| finished(&record, disclosure, None))
+        {
             Ok(doc) => doc,
             Err(error) => {
                 let failure = Failure::from(error);

@@ -81,7 +81,7 @@ impl HostOptions {
             return Ok(());
         };
         self.prepare()?;
-        let mut doc = document(record, disclosure(Durability::default()))?;
+        let mut doc = document(record, disclosure(Durability::default()));
         doc.set_part(record.plan.generator.part, record.plan.max_clients());
         doc.label = Some(match host {
             0 => name.to_owned(),

@@ -3,7 +3,6 @@
 
 use std::thread;
 
-use smbench_engine::run::RunError;
 use smbench_formats::loadfile::Unknown;
 use smbench_model::cpu::{CpuSource, MetricsUrlError};
 use smbench_model::limits::Limits;
@@ -128,10 +127,9 @@ pub fn disclosure(durability: Durability) -> Disclosure {
     of_this_process(ServerLocation::Remote, durability)
 }
 
-/// Builds the document of a run. Fails if the run had several populations.
-pub fn document(record: &RunRecord, disclosure: Disclosure) -> Result<RunDoc, RunError> {
+/// Builds the document of a run.
+pub fn document(record: &RunRecord, disclosure: Disclosure) -> RunDoc {
     RunDoc::from_record(record, disclosure.completed(record))
-        .map_err(|problem| RunError::Plan(problem.into()))
 }
 
 /// Returns the facts that are known without the server.
@@ -219,7 +217,7 @@ pub(crate) mod tests {
                 notes: vec!["something else".to_owned()],
                 ..disclosure(Durability::default())
             };
-            document(&record, disclosure).unwrap().server.notes
+            document(&record, disclosure).server.notes
         };
         assert_eq!(notes(true), [SHARED, "something else"]);
         assert_eq!(notes(false), ["something else"]);
@@ -231,7 +229,7 @@ pub(crate) mod tests {
         let mut record = record();
         record.server.logoff_ends_all = true;
         let doc = document(&record, disclosure(Durability::default()));
-        let notes = doc.unwrap().server.notes;
+        let notes = doc.server.notes;
         let [first, second] = &notes[..] else {
             panic!("{notes:?}");
         };

@@ -78,8 +78,7 @@ impl<'a> RunJob<'a> {
     }
 
     /// Measures, and saves each load point to `keep` when it has ended. The document of the
-    /// whole run is [`finished`], and the caller saves it. A plan with several populations is
-    /// refused, because it has no document.
+    /// whole run is [`finished`], and the caller saves it.
     #[must_use]
     pub fn measure(self, keep: impl SaveResults) -> JobOutcome {
         let Self {
@@ -96,12 +95,6 @@ impl<'a> RunJob<'a> {
             unsaved,
             cancel,
         } = self;
-        if let Err(problem) = plan.work.sole("a document has room for one") {
-            return JobOutcome {
-                record: Err(RunError::Plan(problem.into())),
-                logged: Ok(()),
-            };
-        }
         let watch = Watch::new(observer, part, keep, log, disclosure.clone(), unsaved);
         let watch = watch.with_intervals(reports);
         let mut watch = watch.with_search(search.cloned());
@@ -120,58 +113,11 @@ impl<'a> RunJob<'a> {
     }
 }
 
-/// Builds the document of a run that has ended. Fails if the run had several populations.
-pub fn finished(
-    record: &RunRecord,
-    disclosure: Disclosure,
-    search: Option<&Searching>,
-) -> Result<RunDoc, RunError> {
-    let mut doc = document(record, disclosure)?;
+/// Builds the document of a run that has ended.
+pub fn finished(record: &RunRecord, disclosure: Disclosure, search: Option<&Searching>) -> RunDoc {
+    let mut doc = document(record, disclosure);
     if let Some(search) = search {
         doc.set_find(search.found(&doc));
     }
-    Ok(doc)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::lab_facts::Durability;
-    use crate::request::disclosure;
-    use crate::request::tests::record;
-    use crate::time_left::TimeLeft;
-    use crate::watch::PointLines;
-    use crate::watch::tests::Discard;
-
-    #[test]
-    fn a_plan_with_several_populations_is_refused() {
-        let mut plan = record().plan;
-        plan.work.populations.push(plan.only().clone());
-        let (unsaved, cancel) = (Unsaved::default(), Cancel::default());
-        let mut left = TimeLeft::of_plans([&plan].into_iter());
-        let job = RunJob {
-            plan: &plan,
-            disclosure: disclosure(Durability::default()),
-            part: RunPart {
-                left: &mut left,
-                plan: &plan,
-                place: None,
-                points: PointLines::Hidden,
-            },
-            search: None,
-            probes: ProbeLines::Hidden,
-            log: None,
-            reports: Vec::new(),
-            state: None,
-            hosts: &Hosts::Alone,
-            observer: &(),
-            unsaved: &unsaved,
-            cancel: &cancel,
-        };
-        let error = job.measure(Discard).record.unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "failed to run the plan: there are several populations: a document has room for one"
-        );
-    }
+    doc
 }

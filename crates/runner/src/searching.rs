@@ -174,10 +174,7 @@ impl Course for SearchCourse<'_> {
         let searching = self.searching.clone();
         let mut state = searching.0.borrow_mut();
         if state.probed.is_some() {
-            let Ok(doc) = document(record, self.disclosure.clone()) else {
-                unreachable!("a search of several populations was refused");
-            };
-            state.judge(&doc);
+            state.judge(&document(record, self.disclosure.clone()));
         }
         let find = match &state.search {
             Search::Sessions(limit, _) => {

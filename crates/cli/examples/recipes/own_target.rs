@@ -102,7 +102,7 @@ pub fn own_target() -> Result<(), Box<dyn Error>> {
     let cancel = Cancel::default();
     let run = PlannedRun::of(&plan).on_target(server, BlockStore, operations);
     let record = execute(run, &mut watch, &cancel)?;
-    let doc = RunDoc::from_record(&record, Disclosure::default())?;
+    let doc = RunDoc::from_record(&record, Disclosure::default());
     assert_eq!(doc.server.url, "memory://store");
     assert!(doc.load_points[0].bytes_written > 0);
     Ok(())

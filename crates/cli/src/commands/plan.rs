@@ -43,12 +43,19 @@ fn describe(request: &RunRequest) -> Result<String, Failure> {
         RunServer::Embedded => "embedded, started on this machine for the run".to_owned(),
         RunServer::Given(_) => plan.sessions.target.redacted(),
     };
-    let [profile, load, data, window] = facts(&doc, LoopDoc::from(plan.only().load));
+    let pacing = match &plan.work.populations[..] {
+        [only] => only.load.into(),
+        // Each has a line of its own.
+        _ => LoopDoc::Closed,
+    };
+    let [profile, load, data, window] = facts(&doc, pacing);
     let mut lines = vec![profile, ("server", server)];
     lines.extend(login(&plan.sessions.target.login).map(|text| ("log on", text)));
     lines.extend([load, data, window]);
     lines.extend(details(&doc));
-    if plan.only().workload.replay().is_some() {
+    if let [only] = &plan.work.populations[..]
+        && only.workload.replay().is_some()
+    {
         let largest = Size(plan.largest_request().into());
         lines.push(("sizes", format!("as recorded, up to {largest:#}")));
     }
@@ -56,7 +63,7 @@ fn describe(request: &RunRequest) -> Result<String, Failure> {
     lines.extend([
         ("waits", waits(&doc)),
         ("digest", doc.digest),
-        ("begins with", operations(plan)),
+        ("begins with", of_first_clients(plan)),
     ]);
     let mut text = String::new();
     for (label, value) in lines {
@@ -81,6 +88,19 @@ fn login(login: &Login) -> Option<String> {
             }
         }),
     }
+}
+
+/// Describes the first operations of the first client of each population.
+fn of_first_clients(plan: &Plan) -> String {
+    let alone: Vec<_> = plan.alone().collect();
+    if let [only] = &alone[..] {
+        return operations(only);
+    }
+    let begins = alone.iter().map(|plan| {
+        let name = plan.only().name.as_deref().unwrap_or_default();
+        format!("{name}:\n{}", operations(plan))
+    });
+    begins.collect::<Vec<_>>().join("\n")
 }
 
 fn operations(plan: &Plan) -> String {

@@ -59,7 +59,7 @@ pub(super) async fn measure(
     let EndedWorkers {
         all: mut outcome,
         own: of_own,
-        dropouts,
+        populations: ends,
     } = workers.join().await?;
     let (observed, cpu_reader) = observed?;
     let seen = cpu_reader.seen().await.ok_or(RunError::Panicked)?;
@@ -100,7 +100,7 @@ pub(super) async fn measure(
         seen,
         ops,
         series,
-        populations: population_records(context, &populations, &exchange, dropouts, observed),
+        populations: population_records(context, &populations, &exchange, ends, observed),
     };
     let mut record = measured.into_record(context, point);
     if let (RunRole::First(first), Some(own)) = (context.role, &own) {

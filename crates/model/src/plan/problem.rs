@@ -1,6 +1,8 @@
 //! Problems of a profile or an option. Each message is one line and says how to
 //! correct the value.
 
+mod population;
+
 use std::fmt;
 use std::time::Duration;
 
@@ -19,6 +21,7 @@ use crate::setting::spelled;
 use crate::tree::TreeProblem;
 use crate::units::{Size, format_duration};
 use crate::work::WorkProblem;
+pub use population::PopulationProblem;
 
 /// The place where a refused value is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,6 +59,9 @@ pub enum Problem {
     /// A problem with an option of a `fileio` test.
     #[error(transparent)]
     Fileio(#[from] FileioProblem),
+    /// A problem of populations.
+    #[error(transparent)]
+    Population(#[from] PopulationProblem),
     /// The share of reads is missing.
     #[error("read_percent is missing: give the share of reads, 0 to 100, or [[operations]] tables")]
     NoReadPercent,

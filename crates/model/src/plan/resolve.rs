@@ -10,7 +10,9 @@ mod driver;
 mod fileio;
 mod operations;
 mod pattern;
+mod populations;
 mod replay;
+mod shares;
 mod tree;
 
 use std::collections::HashSet;
@@ -101,6 +103,12 @@ impl Plan {
         cores: u32,
     ) -> Result<Self, PlanError> {
         let written = PlanSources { profile, options };
+        if !profile.spec.population.is_empty() {
+            let plan = written.populations(&target, limits, cores)?;
+            let checked = plan.check_numbers();
+            checked.map_err(|(option, problem)| written.in_option(option, problem))?;
+            return Ok(plan);
+        }
         let mut merged = options.clone().or(profile.spec.run.clone());
         if let (None, Some(range)) = (&options.work.clients, merged.generator.client_range) {
             merged.work.clients = range.of.to_string().parse().ok();

@@ -103,7 +103,8 @@ impl WorkloadChange {
         }
         let name = profile.name();
         let spec = &mut profile.spec;
-        let has_own = !spec.operations.is_empty() || !spec.pattern.is_empty();
+        let has_own =
+            !spec.operations.is_empty() || !spec.pattern.is_empty() || !spec.population.is_empty();
         let is_recorded = profile.recording.is_some() || spec.netbench.is_some();
         if has_own || is_recorded || profile.fileio.is_some() {
             return Err(NotReadsAndWrites(name));

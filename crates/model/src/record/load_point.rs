@@ -136,6 +136,10 @@ pub struct PopulationRecord {
     pub ops: Tally,
     /// The same operations over time.
     pub series: Series,
+    /// Those of its clients that completed an operation in the window.
+    pub clients_served: u32,
+    /// How punctual its actions were that are due by the clock.
+    pub punctuality: Punctuality,
     /// Those of its clients that did not run the whole window.
     pub dropouts: Vec<Dropout>,
 }

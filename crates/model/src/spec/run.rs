@@ -41,16 +41,19 @@ impl RunOptions {
     /// Whether this option is given. Keys of a `[run]` table name options.
     #[must_use]
     pub fn gives(&self, key: &str) -> bool {
+        self.given().any(|given| given == key)
+    }
+
+    /// Returns the keys of the options that are given.
+    pub fn given(&self) -> impl Iterator<Item = &'static str> + use<> {
         let Self {
             work,
             generator,
             sessions,
         } = self;
-        let mut given = work
-            .given()
+        work.given()
             .chain(generator.given())
-            .chain(sessions.given());
-        given.any(|given| given == key)
+            .chain(sessions.given())
     }
 }
 

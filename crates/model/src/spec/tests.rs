@@ -83,6 +83,7 @@ fn a_full_profile_is_read() {
         operations: Vec::new(),
         pattern: Vec::new(),
         netbench: None,
+        population: Vec::new(),
         sizes: vec![
             SizeSpec {
                 size: Size(512),

@@ -9,7 +9,9 @@ use crate::bounds::OUTSTANDING_MAX;
 use crate::contents::Verify;
 use crate::digest::{digested, start_of_hash};
 use crate::lists::clients::CLIENTS_MAX;
+use crate::lists::sources::SourceList;
 use crate::load::{LoadModel, Ramp, Rate};
+use crate::sessions::Caching;
 use crate::workload::Workload;
 
 /// Largest number of populations of a run; a message below has it as well.
@@ -22,6 +24,14 @@ digested! {
         /// Its name, which no other population of the run has. `None` if it is the only one and
         /// has no name. It decides the seed of the random choices.
         pub name: Option<String> => given("population", name.as_ref()),
+        /// Name of the profile its work came from.
+        pub profile: String => none,
+        /// Percent of the clients of a load point, if that is how its clients were asked for.
+        pub share: Option<f64> => none,
+        /// The caching that its opens of files ask for, if it is not that of the run.
+        pub caching: Option<Caching> => given("oplock", caching.map(Caching::name)),
+        /// Local addresses of its connections, if they are not those of the run.
+        pub sources: Option<SourceList> => none,
         /// The work of each client.
         pub workload: Workload => always("workload", Requested::from(workload)),
         /// Clients at each load point of the run, in the order they run, each 1 to

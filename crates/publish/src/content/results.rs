@@ -53,6 +53,10 @@ fn operations(profile: &ProfileContent<'_>) -> Section {
             }
             None => part.text(format!("{}: no operation was answered.", server.name)),
         }
+        if let Some(mut table) = text::operations_of_populations(&server.curve) {
+            table.title = format!("{}: {}", server.name, table.title);
+            part.table(table);
+        }
     }
     part
 }
@@ -68,6 +72,7 @@ fn load_points(profile: &ProfileContent<'_>) -> Section {
         part.table(table);
         let cpus = server.run.generator_cpus();
         let more = [
+            text::populations(&server.curve),
             text::jobs(server.run),
             text::repeats(&server.curve),
             text::server_cpu(&server.curve),

@@ -58,12 +58,16 @@ impl FromStr for Condition {
     fn from_str(text: &str) -> Result<Self, GrammarError> {
         let wrong = |reason: &str| GrammarError(format!("{reason}: write for example {EXAMPLE}"));
         let Phrase {
+            of,
             op,
             name,
             place,
             side,
             limit,
         } = Phrase::parse(text).map_err(wrong)?;
+        if of.is_some() {
+            return Err(wrong("expected a metric"));
+        }
         if name == "errors" {
             return Err(GrammarError(format!(
                 "errors have no change in percent: use run {FAIL_IF} 'errors > 0'"
@@ -109,6 +113,8 @@ impl FromStr for Condition {
 
 /// A condition before its metric and its limit are understood.
 pub(crate) struct Phrase<'a> {
+    /// A word before the operation.
+    pub(crate) of: Option<&'a str>,
     pub(crate) op: Option<&'a str>,
     pub(crate) name: &'a str,
     pub(crate) place: At,
@@ -117,7 +123,7 @@ pub(crate) struct Phrase<'a> {
 }
 
 impl<'a> Phrase<'a> {
-    /// Parses `[OPERATION] NAME [at CLIENTS|at peak] < LIMIT`.
+    /// Parses `[[WORD] OPERATION] NAME [at CLIENTS|at peak] < LIMIT`.
     pub(crate) fn parse(text: &'a str) -> Result<Self, &'static str> {
         let at = text.find(['<', '>']).ok_or("there is no < or >")?;
         let words: Vec<_> = text[..at].split_whitespace().collect();
@@ -131,12 +137,14 @@ impl<'a> Phrase<'a> {
             }
             ref all => (all, At::Usual),
         };
-        let (op, name) = match *words {
-            [name] => (None, name),
-            [op, name] => (Some(op), name),
+        let (of, op, name) = match *words {
+            [name] => (None, None, name),
+            [op, name] => (None, Some(op), name),
+            [of, op, name] => (Some(of), Some(op), name),
             _ => return Err("expected a metric"),
         };
         Ok(Self {
+            of,
             op,
             name,
             place,

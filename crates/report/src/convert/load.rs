@@ -7,7 +7,7 @@ use std::time::Duration;
 use hdrhistogram::Histogram;
 use smbench_model::load::LoadModel;
 use smbench_model::plan::Plan;
-use smbench_model::record::{GeneratorRecord, LatencyNoise, LoadPointRecord, Series};
+use smbench_model::record::{GeneratorRecord, LatencyNoise, Punctuality, Series};
 
 use crate::doc::{ConcurrencyDoc, OfferedDoc};
 use crate::statistics::{SteadyDoc, per};
@@ -77,16 +77,20 @@ pub(crate) fn misses_rate(
     missing > (due as f64 * RATE_MISSED_SHARE).max(in_flight)
 }
 
-pub(super) fn offered(record: &LoadPointRecord, is_at_rate: bool) -> OfferedDoc {
-    let punctuality = record.punctuality;
-    let window_s = record.window.as_secs_f64();
+/// Returns the operations that were due by the clock. `service` has the service times of the
+/// window.
+pub(super) fn offered(
+    plan: &Plan,
+    punctuality: Punctuality,
+    service: &Histogram<u64>,
+    window_s: f64,
+) -> OfferedDoc {
     let (due, answered) = (punctuality.due, punctuality.answered);
-    let service = record.ops.window_all().service;
     OfferedDoc {
         operations: due,
         ops_per_s: per(due as f64, window_s),
         answered: Some(answered),
-        rate_missed: is_at_rate.then(|| misses_rate(due, answered, &service, window_s)),
+        rate_missed: is_at_rate(plan).then(|| misses_rate(due, answered, service, window_s)),
         late: punctuality.late,
         dropped: punctuality.dropped,
         unanswered: punctuality.unanswered,

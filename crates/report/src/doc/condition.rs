@@ -20,6 +20,9 @@ pub struct ConditionDoc {
     pub outcome: ConditionOutcome,
     /// The metric by the name that conditions have.
     pub metric: String,
+    /// The population. Absent for all clients.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub population: Option<String>,
     /// The operation; `null` for all operations.
     pub operation: Option<String>,
     /// The unit of the value and the limit: `Mbit/s`, `ops/s`, `ns`, `us` (CPU time per

@@ -163,13 +163,12 @@ impl RunDoc {
     /// write-through. `None` if that is not known: a replay may have recorded CREATEs
     /// with write-through.
     fn flushes(&self) -> Option<bool> {
-        let workload = &self.plan.workload;
-        let mut operations = workload.operations.iter();
+        let mut operations = self.plan.workloads().flat_map(|one| &one.operations);
         let is_through =
             operations.any(|op| op.parameters.get("write_through") == Some(&true.into()));
         if is_through || self.sends(&[OpKind::Flush, OpKind::FinalFlush]) {
             Some(true)
-        } else if workload.replay.is_some() {
+        } else if self.plan.workloads().any(|one| one.replay.is_some()) {
             None
         } else {
             Some(false)

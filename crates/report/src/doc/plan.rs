@@ -17,6 +17,7 @@ use smbench_model::sessions::{Caching, Mode, SessionOptions, Sessions};
 use smbench_model::target::ClientAccount;
 
 use super::named::Named;
+use super::population::PopulationDoc;
 use super::workload::WorkloadDoc;
 
 /// The settings of a run. Keys belong to the work unless they are in one of the
@@ -27,6 +28,11 @@ pub struct PlanDoc {
     pub profile: String,
     /// Digest that is equal for plans that measure the same thing.
     pub digest: String,
+    /// The populations of clients, which were under load at the same time. Absent unless they
+    /// were asked for. If there are several, `workload`, `outstanding`, rates and think times of
+    /// the plan say nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub populations: Vec<PopulationDoc>,
     /// The workload of each client.
     pub workload: WorkloadDoc,
     /// Clients of each load point, in the order they run.
@@ -232,6 +238,49 @@ impl PlanDoc {
 
 impl From<&Plan> for PlanDoc {
     fn from(plan: &Plan) -> Self {
+        let populations = PopulationDoc::of(plan);
+        if let [_] = plan.work.populations[..] {
+            return Self {
+                populations,
+                ..Self::of_one(plan)
+            };
+        }
+        let alone = plan.alone().next();
+        let Some(first) = alone.as_ref().map(Self::of_one) else {
+            unreachable!("a plan has at least one population");
+        };
+        let is_verified = |one: &PopulationDoc| one.verify == Verify::ReadBack;
+        Self {
+            digest: plan.digest(),
+            workload: WorkloadDoc::default(),
+            load_points: plan.work.load_points(),
+            outstanding: populations
+                .iter()
+                .map(|one| one.outstanding)
+                .max()
+                .unwrap_or(1),
+            rate_per_s: None,
+            rates_per_s: Vec::new(),
+            rate_scope: None,
+            arrivals: None,
+            think_time_s: None,
+            think_distribution: None,
+            sessions: PlanSessionsDoc::from(&plan.sessions),
+            verify: if populations.iter().any(is_verified) {
+                Verify::ReadBack
+            } else {
+                Verify::Off
+            },
+            bytes_on_share: populations.iter().map(|one| one.bytes_on_share).sum(),
+            populations,
+            ..first
+        }
+    }
+}
+
+impl PlanDoc {
+    /// Describes a plan with one population.
+    fn of_one(plan: &Plan) -> Self {
         let (rate, think) = match plan.only().load {
             LoadModel::Rate { rate, arrivals } => (Some((rate, arrivals)), None),
             LoadModel::Closed { think } => (None, think),
@@ -240,6 +289,7 @@ impl From<&Plan> for PlanDoc {
         Self {
             profile: plan.work.profile.clone(),
             digest: plan.digest(),
+            populations: Vec::new(),
             workload: WorkloadDoc::from(&plan.only().workload),
             load_points: plan.work.load_points(),
             repeat: plan.work.repeat,

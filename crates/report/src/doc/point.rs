@@ -12,6 +12,7 @@ use super::event::EventDoc;
 use super::generator::GeneratorDoc;
 use super::host::HostPointDoc;
 use super::operation::{DifferenceDoc, FailureDoc, OpDoc, ReplayedDoc, is_asked_for};
+use super::population::PopulationPointDoc;
 use super::server_cpu::ServerCpuDoc;
 use super::setup::SetupDoc;
 use super::statistics::{ConcurrencyDoc, FairnessDoc, SeriesDoc};
@@ -71,6 +72,10 @@ pub struct LoadPointDoc {
     /// `oplock_break` and `reauthentication`, which the server asks for, and
     /// `final_flush`, which comes after the window of a `fileio` test.
     pub ops: BTreeMap<String, OpDoc>,
+    /// The parts of the populations, in the order of the plan. Absent unless populations were
+    /// asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub populations: Vec<PopulationPointDoc>,
     /// Number of operations of the workload that completed without error before the window
     /// opened. Absent in documents of releases that did not count them.
     #[serde(default, skip_serializing_if = "Option::is_none")]

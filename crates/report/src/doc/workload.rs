@@ -98,6 +98,27 @@ impl From<&Tree> for TreeDoc {
     }
 }
 
+impl Default for WorkloadDoc {
+    /// Returns a workload without operations and files.
+    fn default() -> Self {
+        Self {
+            sizes: Vec::new(),
+            read_percent: None,
+            readers_percent: None,
+            access: Access::Random,
+            flush_every_writes: None,
+            operations: Vec::new(),
+            pattern: Vec::new(),
+            replay: None,
+            fileio: None,
+            scope: Scope::Private,
+            files: 0,
+            file_bytes: 0,
+            tree: None,
+        }
+    }
+}
+
 impl WorkloadDoc {
     /// Returns the sizes of the reads or writes that can occur, in ascending order. Those of
     /// a replay are left out.

@@ -126,6 +126,12 @@ fn part_point(part: &Part, at: usize) -> Result<PartPoint<'_>, MergeError> {
     })
 }
 
+/// Returns how long the request took that shows a stall of a part, in nanoseconds.
+fn stalled(parts: &[PartPoint<'_>], longest_ns: u64) -> Option<u64> {
+    let took_ns = parts.iter().filter_map(|part| part.point.stalled_ns).max();
+    stall(took_ns.unwrap_or(0), longest_ns)
+}
+
 /// Joins a load point of all parts.
 pub(super) fn merged(parts: &[PartPoint<'_>]) -> Result<LoadPointDoc, MergeError> {
     let sum = |of: fn(&LoadPointDoc) -> u64| total(parts.iter().map(|part| of(part.point)));
@@ -145,8 +151,7 @@ pub(super) fn merged(parts: &[PartPoint<'_>]) -> Result<LoadPointDoc, MergeError
     let bytes_written = sum(|point| point.bytes_written);
     let mbps = throughput_mbps(bytes_read.saturating_add(bytes_written), window_s);
     let ops_per_s = per(service.len() as f64, window_s);
-    let took_ns = parts.iter().filter_map(|part| part.point.stalled_ns).max();
-    let stall = stall(took_ns.unwrap_or(0), service.max());
+    let stall = stalled(parts, service.max());
     let invalid_reason = invalid_reason(parts, end);
     let waits = ClientWaits {
         clients,
@@ -174,6 +179,8 @@ pub(super) fn merged(parts: &[PartPoint<'_>]) -> Result<LoadPointDoc, MergeError
         errors: sum(|point| point.errors),
         latency_ns: LatencyDoc::of(&pool(asked_for().map(OpDoc::response))),
         ops: ops(parts),
+        // Parts of several populations cannot be run.
+        populations: Vec::new(),
         ops_before: before(parts),
         whole: whole(parts),
         failures: failed(parts)?,

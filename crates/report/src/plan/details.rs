@@ -31,7 +31,16 @@ pub fn details(plan: &PlanDoc) -> Vec<(&'static str, String)> {
         let size = format!("{:#}", Size(entry.bytes.into()));
         format!("{size:>9}  {:>8}", percent(entry.weight_percent))
     });
-    for (label, lines) in [("requests", requests), ("sizes", sizes.collect())] {
+    let populations = match &plan.populations[..] {
+        [_, _, ..] => super::populations::lines(plan),
+        _ => Vec::new(),
+    };
+    let labelled = [
+        ("populations", populations),
+        ("requests", requests),
+        ("sizes", sizes.collect()),
+    ];
+    for (label, lines) in labelled {
         details.extend((!lines.is_empty()).then(|| (label, lines.join("\n"))));
     }
     details

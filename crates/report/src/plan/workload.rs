@@ -36,7 +36,10 @@ pub(super) fn profile(plan: &PlanDoc) -> String {
     if let Some(writes) = workload.flush_every_writes {
         parts.push(format!("flush every {}", counted(writes.into(), "write")));
     }
-    format!("{}: {}", plain(&plan.profile), parts.join(", "))
+    let population = plan.populations.first();
+    let population = population.map(|one| format!(", population {}", plain(&one.name)));
+    let (profile, of) = (plain(&plan.profile), population.unwrap_or_default());
+    format!("{profile}{of}: {}", parts.join(", "))
 }
 
 /// Describes the lines of an access pattern: common values, or ranges from the

@@ -180,6 +180,7 @@ fn dialects(servers: &[Answering<'_>]) -> Option<String> {
 /// Returns whether two runs did the same operations in the same way.
 fn is_same_work(one: &PlanDoc, other: &PlanDoc) -> bool {
     one.workload == other.workload
+        && one.populations == other.populations
         && one.outstanding == other.outstanding
         && one.think_time_s == other.think_time_s
 }

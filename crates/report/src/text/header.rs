@@ -1,5 +1,7 @@
 //! Settings of a run, in a few labelled lines.
 
+use std::collections::BTreeSet;
+
 use itertools::Itertools as _;
 use smbench_model::kind::{Direction, OpKind};
 use smbench_model::record::SplitSizes;
@@ -118,10 +120,11 @@ const SIZES_SHOWN: usize = 3;
 /// none.
 pub(super) fn split(doc: &RunDoc) -> Option<String> {
     let SplitSizes { read, write } = doc.server.split?;
-    let workload = &doc.plan.workload;
     let words = |direction, max: Option<u32>| {
         let max = max?.max(1);
-        let sizes = workload.sizes_of(direction).into_iter();
+        let workloads = doc.plan.workloads();
+        let sizes: BTreeSet<_> = workloads.flat_map(|one| one.sizes_of(direction)).collect();
+        let sizes = sizes.into_iter();
         let larger: Vec<_> = sizes.filter(|bytes| *bytes > max).collect();
         let shown = larger.iter().take(SIZES_SHOWN).map(|bytes| {
             let requests = counted(bytes.div_ceil(max).into(), "request");

@@ -11,6 +11,7 @@ use super::header::{flushes, names, outcome, session, split, writes};
 use super::jobs;
 use super::machines;
 use super::points::{load_points_in_brief, overall, peak_words, setup_words};
+use super::populations::populations;
 use super::rate::{missed_rate, rate_remarks};
 use super::remarks::{footnotes, reached, remarks_with};
 use super::wrap::wrapped_to;
@@ -95,8 +96,8 @@ pub fn summary(doc: &RunDoc) -> Vec<Passage> {
     } else {
         all.extend(table(doc, &curve));
         all.push(Passage::blank());
-        if let Some(jobs) = jobs(doc) {
-            all.push(Passage::new(Tone::Plain, jobs.to_text()));
+        for table in [populations(&curve), jobs(doc)].into_iter().flatten() {
+            all.push(Passage::new(Tone::Plain, table.to_text()));
             all.push(Passage::blank());
         }
     }
@@ -120,6 +121,7 @@ pub fn to_markdown(doc: &RunDoc, invalid: Option<&str>) -> String {
         blocks.extend(curve_of_search(find).map(Block::Table));
     } else {
         blocks.push(Block::Table(load_points_in_brief(&curve)));
+        blocks.extend(populations(&curve).map(Block::Table));
         blocks.extend(jobs(doc).map(Block::Table));
     }
     blocks.push(facts(verdict_facts(doc)));

@@ -1,7 +1,8 @@
-//! Reads conditions: `write p99.9 at 16 > 50ms`, `errors < 0.1%`.
+//! Reads conditions: `write p99.9 at 16 > 50ms`, `errors < 0.1%`, `office read p99 > 20ms`.
 
 use std::str::FromStr;
 
+use smbench_model::kind::OpKind;
 use smbench_model::units::{parse_count, parse_duration, parse_number};
 
 use super::{Threshold, ThresholdError, ThresholdValue};
@@ -33,9 +34,15 @@ impl FromStr for Threshold {
         if is_cpu && phrase.op.is_some() {
             return Err(wrong("CPU time is that of all operations together"));
         }
+        let (population, op) = match (phrase.of, phrase.op) {
+            // A population cannot have the name of an operation.
+            (None, Some(word)) if OpKind::named(word).is_none() => (Some(word), None),
+            both => both,
+        };
         Ok(Self {
             text: plain(text.trim()),
-            op: phrase.op.map(str::to_owned),
+            population: population.map(str::to_owned),
+            op: op.map(str::to_owned),
             value,
             place: phrase.place,
             side: phrase.side,

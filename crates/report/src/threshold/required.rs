@@ -44,6 +44,7 @@ impl Threshold {
     pub fn failed_below(percent: f64) -> Self {
         Self {
             text: format!("errors < {percent}%"),
+            population: None,
             op: None,
             value: ThresholdValue::ErrorShare,
             place: At::Usual,
@@ -100,7 +101,7 @@ impl Threshold {
     /// that more load does not break it.
     #[must_use]
     pub fn holds_under_more_load(&self) -> bool {
-        let is_better_low = self.is_of_errors() || self.time_limit().is_some();
+        let is_better_low = self.is_of_errors() || self.value.is_time();
         let is_better_high = matches!(
             self.value,
             ThresholdValue::Metric(Metric::Throughput | Metric::Operations)
@@ -114,13 +115,15 @@ impl Threshold {
     /// Returns whether the condition that must hold allows some operations to fail.
     #[must_use]
     pub fn allows_errors(&self) -> bool {
-        self.op.is_none() && self.is_of_errors() && self.side == LimitSide::Below
+        let is_of_all = self.population.is_none() && self.op.is_none();
+        is_of_all && self.is_of_errors() && self.side == LimitSide::Below
     }
 
-    /// Returns the limit, if the condition is one on a response time.
+    /// Returns the limit, if the condition is one on a response time of all clients.
     #[must_use]
     pub fn time_limit(&self) -> Option<TimeLimit> {
         match self.value {
+            _ if self.population.is_some() => None,
             ThresholdValue::Metric(metric) if metric.is_time() => Some(TimeLimit {
                 op: self.op.clone(),
                 metric,

@@ -33,7 +33,8 @@ impl UnfinishedPoint {
     /// Begins with nothing measured of this plan.
     #[must_use]
     pub fn of(plan: &Plan) -> Self {
-        let is_paced = !matches!(plan.only().load, LoadModel::Closed { .. });
+        let mut populations = plan.work.populations.iter();
+        let is_paced = populations.all(|one| !matches!(one.load, LoadModel::Closed { .. }));
         Self {
             stands_for_run: is_paced || plan.work.load_points().len() == 1,
             ..Self::default()
@@ -73,6 +74,10 @@ impl Threshold {
     /// Returns whether an unfinished load point can decide the condition.
     #[must_use]
     pub fn can_abort(&self, point: &UnfinishedPoint) -> bool {
+        if self.population.is_some() {
+            // Intervals do not tell the populations apart.
+            return false;
+        }
         match (self.value, self.place) {
             (ThresholdValue::Metric(Metric::Cpu | Metric::ServerCpu), _) | (_, At::Peak) => false,
             (ThresholdValue::Errors | ThresholdValue::ErrorShare, _) | (_, At::Clients(_)) => true,

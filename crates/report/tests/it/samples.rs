@@ -33,43 +33,51 @@ pub(crate) use study::{comparison, result, study_doc, transfer};
 /// Occurs nowhere else, so a search for it finds a leak.
 pub(crate) const PASSWORD: &str = "hunter2-must-not-leak";
 
+fn population(load_points: &[u32]) -> Population {
+    Population {
+        name: None,
+        profile: "file-server".to_owned(),
+        share: None,
+        caching: None,
+        sources: None,
+        workload: Workload {
+            sizes: vec![
+                SizeWeight {
+                    size: 4096,
+                    weight: 90.0,
+                },
+                SizeWeight {
+                    size: 65_536,
+                    weight: 10.0,
+                },
+            ],
+            requests: Requests::Data {
+                read_percent: 80.0,
+                flush_every_writes: Some(100),
+            },
+            access: Access::Sequential,
+            files: FileSet {
+                scope: Scope::Private,
+                count: 1,
+                size: 1 << 20,
+                layout: Layout::Flat,
+            },
+        },
+        clients: load_points.to_vec(),
+        outstanding: 4,
+        load: LoadModel::default(),
+        rates: Vec::new(),
+        ramp: Ramp::Full,
+        verify: Verify::Off,
+        count: None,
+    }
+}
+
 pub(crate) fn plan(load_points: &[u32], repeat: u32) -> Plan {
     Plan {
         work: Work {
             profile: "file-server".to_owned(),
-            populations: vec![Population {
-                name: None,
-                workload: Workload {
-                    sizes: vec![
-                        SizeWeight {
-                            size: 4096,
-                            weight: 90.0,
-                        },
-                        SizeWeight {
-                            size: 65_536,
-                            weight: 10.0,
-                        },
-                    ],
-                    requests: Requests::Data {
-                        read_percent: 80.0,
-                        flush_every_writes: Some(100),
-                    },
-                    access: Access::Sequential,
-                    files: FileSet {
-                        scope: Scope::Private,
-                        count: 1,
-                        size: 1 << 20,
-                        layout: Layout::Flat,
-                    },
-                },
-                clients: load_points.to_vec(),
-                outstanding: 4,
-                load: LoadModel::default(),
-                rates: Vec::new(),
-                ramp: Ramp::Full,
-                verify: Verify::Off,
-                count: None,
-            }],
+            populations: vec![population(load_points)],
             repeat,
             ramp_up: Duration::from_secs(2),
             duration: Duration::from_secs(10),
@@ -324,7 +332,7 @@ pub(crate) fn document(record: &RunRecord) -> RunDoc {
         notes: vec!["server and generator share this machine".to_owned()],
         ..Disclosure::default()
     };
-    RunDoc::from_record(record, disclosure).unwrap()
+    RunDoc::from_record(record, disclosure)
 }
 
 /// Returns a run whose throughput rises to a peak at 8 clients and falls again.

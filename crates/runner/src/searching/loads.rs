@@ -179,8 +179,10 @@ pub fn work(kind: FindKind, spec: &SearchSpec, clients: Option<ClientList>) -> W
 /// Checks that the plan of a search measures the values of its conditions, and has one
 /// rate at most.
 pub fn check_plan(limits: &[Threshold], plan: &Plan) -> Result<(), Failure> {
-    if plan.only().rates.len() > 1 {
-        let count = plan.only().rates.len();
+    let problem = plan.work.sole("a search needs one, so give its profile");
+    let only = problem.map_err(|problem| Failure::Usage(problem.to_string()))?;
+    if only.rates.len() > 1 {
+        let count = only.rates.len();
         return Err(Failure::Usage(format!(
             "there are {count} rates: a search for clients has one"
         )));

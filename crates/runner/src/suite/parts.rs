@@ -45,7 +45,15 @@ impl PassPart {
             Self::Search => None,
         });
         let (mut clients, rates): (Vec<_>, Vec<_>) = loads.unzip();
-        if !clients.is_empty() {
+        if let [_, _, ..] = &work.populations[..] {
+            let kept: Vec<_> = work.load_points();
+            let is_left = |at: &usize| kept.get(*at).is_some_and(|all| clients.contains(all));
+            for population in &mut work.populations {
+                let points = population.clients.iter().enumerate();
+                let left = points.filter(|(at, _)| clients.is_empty() || is_left(at));
+                population.clients = left.map(|(_, clients)| *clients).collect();
+            }
+        } else if !clients.is_empty() {
             let population = work.only_mut();
             population.rates = rates.into_iter().flatten().collect();
             if !population.rates.is_empty() {

@@ -29,7 +29,7 @@ pub(super) fn conclude(
     context: &RunContext<'_>,
     logged: Result<(), Failure>,
 ) -> Result<Ran, Failure> {
-    let mut doc = finished(record, request.disclosure(), search)?;
+    let mut doc = finished(record, request.disclosure(), search);
     let cleaned_up = report_leftover(&doc, request, context);
     let cleaned_up = cleaned_up.max(state::conclude(doc.noted.as_ref(), request, context));
     if doc.outcome == OutcomeDoc::Interrupted && !doc.is_measured() {

@@ -75,6 +75,7 @@ pub(super) struct Ran {
 /// Returns the title of the screen.
 pub(super) fn title(plan: &Plan, request: &RunRequest, context: &RunContext<'_>) -> LiveTitle {
     let profile = &plan.work.profile;
+    let mut populations = plan.work.populations.iter();
     LiveTitle {
         profile: match context.place {
             (_, 1) => plain(profile),
@@ -86,6 +87,6 @@ pub(super) fn title(plan: &Plan, request: &RunRequest, context: &RunContext<'_>)
         },
         clients: plan.work.load_points(),
         passes: plan.work.repeat,
-        is_replay: plan.only().workload.replay().is_some(),
+        is_replay: populations.any(|one| one.workload.replay().is_some()),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::any::Any;
 
-use smbench_model::record::Dropout;
+use smbench_model::record::{Dropout, Punctuality};
 
 use super::workers::Workers;
 use crate::drivers::untrusted::ForeignPanic;
@@ -14,27 +14,38 @@ pub(super) struct EndedWorkers {
     pub(super) all: WorkerResult,
     /// The result of the workers of this host alone, if there are other hosts.
     pub(super) own: WorkerResult,
-    /// The clients that dropped out of each population, if there are several.
-    pub(super) dropouts: Vec<Vec<Dropout>>,
+    /// The end of each population, if there are several.
+    pub(super) populations: Vec<PopulationEnd>,
 }
 
-/// The clients that dropped out of each population. Their numbers are only unique within it.
-struct PopulationDropouts {
-    /// The number of the first worker after those of each population, and its clients.
-    populations: Vec<(usize, Vec<Dropout>)>,
+/// What the workers of a population counted, apart from operations.
+#[derive(Default)]
+pub(super) struct PopulationEnd {
+    /// The clients that dropped out. Their numbers are only unique within the population.
+    pub(super) dropouts: Vec<Dropout>,
+    /// Number of clients that completed an operation in the window.
+    pub(super) served: u32,
+    /// How punctual its actions were that are due by the clock.
+    pub(super) punctuality: Punctuality,
 }
 
-impl PopulationDropouts {
+/// The ends of the populations so far.
+struct PopulationEnds {
+    /// The number of the first worker after those of each population, and its end.
+    populations: Vec<(usize, PopulationEnd)>,
+}
+
+impl PopulationEnds {
     /// Begins for populations with these numbers of workers.
     fn of(workers: &[usize]) -> Self {
         let mut end = 0;
         let populations = workers.iter().map(|workers| {
             end += workers;
-            (end, Vec::new())
+            (end, PopulationEnd::default())
         });
         Self {
             populations: match workers {
-                // One population has the dropouts of the load point.
+                // One population has the end of the load point.
                 [_] => Vec::new(),
                 _ => populations.collect(),
             },
@@ -43,17 +54,19 @@ impl PopulationDropouts {
 
     fn add(&mut self, worker: usize, outcome: &WorkerResult) {
         let mut populations = self.populations.iter_mut();
-        if let Some((_, dropouts)) = populations.find(|(end, _)| worker < *end) {
-            dropouts.extend_from_slice(&outcome.dropouts);
+        if let Some((_, of)) = populations.find(|(end, _)| worker < *end) {
+            of.dropouts.extend_from_slice(&outcome.dropouts);
+            of.served += outcome.figures.served;
+            of.punctuality = of.punctuality + outcome.figures.punctuality;
         }
     }
 
-    fn finish(self) -> Vec<Vec<Dropout>> {
+    fn finish(self) -> Vec<PopulationEnd> {
         let populations = self.populations.into_iter();
         populations
-            .map(|(_, mut dropouts)| {
-                dropouts.sort_by_key(|dropout| dropout.client);
-                dropouts
+            .map(|(_, mut end)| {
+                end.dropouts.sort_by_key(|dropout| dropout.client);
+                end
             })
             .collect()
     }
@@ -68,7 +81,7 @@ impl Workers {
         let (mut merged, mut own) = (WorkerResult::default(), WorkerResult::default());
         let own_workers: usize = self.own.iter().sum();
         let has_others = self.threads.len() > own_workers;
-        let mut populations = PopulationDropouts::of(&self.own);
+        let mut populations = PopulationEnds::of(&self.own);
         let mut failed = None;
         for (number, thread) in self.threads.into_iter().enumerate() {
             let joined = tokio::task::spawn_blocking(move || thread.join()).await;
@@ -98,7 +111,7 @@ impl Workers {
             None => Ok(EndedWorkers {
                 all: merged,
                 own,
-                dropouts: populations.finish(),
+                populations: populations.finish(),
             }),
         }
     }
@@ -133,18 +146,18 @@ mod tests {
                 ..WorkerResult::default()
             }
         };
-        let mut populations = PopulationDropouts::of(&[2, 1]);
+        let mut populations = PopulationEnds::of(&[2, 1]);
         for (worker, clients) in [(0, &[4, 2][..]), (1, &[3]), (2, &[0])] {
             populations.add(worker, &lost(clients));
         }
-        let dropouts = populations.finish().into_iter();
-        let numbers = dropouts.map(|of_one| {
-            let numbers = of_one.iter().map(|dropout| dropout.client);
+        let ends = populations.finish().into_iter();
+        let numbers = ends.map(|of_one| {
+            let numbers = of_one.dropouts.iter().map(|dropout| dropout.client);
             numbers.collect::<Vec<_>>()
         });
         assert_eq!(numbers.collect::<Vec<_>>(), [vec![2, 3, 4], vec![0]]);
-        let mut only = PopulationDropouts::of(&[2]);
+        let mut only = PopulationEnds::of(&[2]);
         only.add(0, &lost(&[1]));
-        assert_eq!(only.finish(), Vec::<Vec<_>>::new());
+        assert!(only.finish().is_empty());
     }
 }

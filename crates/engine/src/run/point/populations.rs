@@ -2,8 +2,9 @@
 
 use smbench_model::load::PointLoad;
 use smbench_model::part::PartRecords;
-use smbench_model::record::{Dropout, PopulationRecord, Recorder, SeriesDetail};
+use smbench_model::record::{PopulationRecord, Recorder, SeriesDetail};
 
+use super::join::PopulationEnd;
 use super::workers::Observed;
 use crate::run::context::{Context, PopulationContext, RunRole, WorkerFn};
 use crate::run::error::RunError;
@@ -74,14 +75,14 @@ pub(super) fn population_records(
     context: &Context<'_>,
     populations: &[PopulationLoad],
     exchange: &RecorderExchange,
-    dropouts: Vec<Vec<Dropout>>,
+    ends: Vec<PopulationEnd>,
     observed: &Observed,
 ) -> Vec<PopulationRecord> {
     let names = context.plan.work.populations.iter();
-    let measured = exchange.finish_populations().into_iter().zip(dropouts);
+    let measured = exchange.finish_populations().into_iter().zip(ends);
     let populations = names.zip(populations).zip(measured);
     populations
-        .map(|((population, of_point), ((ops, mut series), dropouts))| {
+        .map(|((population, of_point), ((ops, mut series), end))| {
             series.interval = observed.schedule.interval.into();
             series.reach(observed.schedule.intervals_until(observed.closed));
             PopulationRecord {
@@ -89,7 +90,9 @@ pub(super) fn population_records(
                 clients: of_point.load.clients,
                 ops,
                 series,
-                dropouts,
+                clients_served: end.served,
+                punctuality: end.punctuality,
+                dropouts: end.dropouts,
             }
         })
         .collect()

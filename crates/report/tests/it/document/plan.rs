@@ -1,22 +1,10 @@
 //! The plan in a document.
 
 use serde_json::Value;
-use smbench_report::{Disclosure, RunDoc, render};
+use smbench_report::{RunDoc, render};
 
 use super::json;
 use crate::samples::{curve, document, metadata_plan, unwrapped};
-
-#[test]
-fn a_run_of_several_populations_has_no_document() {
-    let mut record = curve();
-    let population = record.plan.only().clone();
-    record.plan.work.populations.push(population);
-    let refused = RunDoc::from_record(&record, Disclosure::default());
-    assert_eq!(
-        refused.unwrap_err().to_string(),
-        "there are several populations: a document has room for one"
-    );
-}
 
 #[test]
 fn the_plan_is_kept_whole() {

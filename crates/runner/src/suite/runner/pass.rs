@@ -92,7 +92,7 @@ impl Runner<'_> {
             self.leftovers += 1;
             self.tell(kept);
         }
-        let doc = record.and_then(|record| finished(&record, disclosure, work.searching.as_ref()));
+        let doc = record.map(|record| finished(&record, disclosure, work.searching.as_ref()));
         self.tell_answer(&place, &doc);
         // Before any other step that can fail.
         let saved = self.save(pass, &doc, logged);

@@ -1,0 +1,51 @@
+//! A population of a profile as written.
+
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::lists::rates::RateList;
+use crate::lists::sources::SourceList;
+use crate::load::Spacing;
+use crate::options::duration;
+use crate::sessions::Caching;
+use crate::workload::Timing;
+
+/// One `[[population]]` table: clients that do the work of a profile. Options that are absent
+/// are those of that profile.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PopulationSpec {
+    /// Its name in results and conditions, which no other population has. It consists of
+    /// letters, digits, `-`, `_` and `.`.
+    pub name: String,
+    /// The profile of its clients: a built-in one, or the path of a file, relative to this file.
+    /// As with `--profile`, `loadfile:` and `trace:` may precede the path.
+    pub profile: String,
+    /// Number of its clients at every load point. Either this or `share` is required.
+    pub clients: Option<u32>,
+    /// Percent of the clients of a load point. The shares sum to 100. Populations with `clients`
+    /// come first, and the shares divide the others.
+    pub share: Option<f64>,
+    /// Requests that each client keeps in flight.
+    pub outstanding: Option<u32>,
+    /// Operations per second, such as `5000` or `50/client`.
+    pub rate: Option<RateList>,
+    /// How arrivals at a rate are spaced: `constant` or `poisson`.
+    pub arrivals: Option<Spacing>,
+    /// Mean time between the end of an operation and the next one.
+    #[serde(default, deserialize_with = "duration")]
+    #[schemars(with = "Option<String>")]
+    pub think_time: Option<Duration>,
+    /// How think times vary: `fixed` or `exponential`.
+    pub think_distribution: Option<Spacing>,
+    /// When operations of a replay begin: `fast` or `recorded`.
+    pub timing: Option<Timing>,
+    /// How many times as fast as recorded a replay is.
+    pub speed: Option<f64>,
+    /// The caching that opens of files ask for, such as `batch` or `lease-rh`.
+    pub oplock: Option<Caching>,
+    /// Local addresses to connect from, such as `192.0.2.10-192.0.2.20`.
+    pub source_ip: Option<SourceList>,
+}

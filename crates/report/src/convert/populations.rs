@@ -1,0 +1,187 @@
+//! The populations of a run: the part of each in a load point, and what holds for all of them.
+
+use smbench_model::contents::Verify;
+use smbench_model::kind::Direction;
+use smbench_model::plan::Plan;
+use smbench_model::record::{
+    Dropout, LoadPointRecord, PopulationRecord, Punctuality, Series, Tally,
+};
+use smbench_model::sessions::Caching;
+
+use super::load::{is_at_rate, offered};
+use super::operations::{by_kind, caching, failures, op};
+use super::throughput_mbps;
+use crate::doc::{LoopDoc, OfferedDoc, PopulationPointDoc, ReplayedDoc, SeriesDoc};
+use crate::latency::LatencyDoc;
+use crate::statistics::per;
+
+/// The plans of the populations of a run, each alone.
+pub(super) struct PopulationPlans(Vec<Plan>);
+
+impl PopulationPlans {
+    pub(super) fn of(plan: &Plan) -> Self {
+        Self(plan.alone().collect())
+    }
+
+    /// Returns the event that starts operations. If one population sends as fast as it is
+    /// answered, the load as a whole depends on the server.
+    pub(super) fn pacing(&self) -> LoopDoc {
+        let loops = || self.0.iter().map(|plan| LoopDoc::from(plan.only().load));
+        match loops().next() {
+            Some(first) if loops().all(|one| one == first) => first,
+            _ if loops().any(|one| one == LoopDoc::Closed) => LoopDoc::Closed,
+            _ => LoopDoc::Rate,
+        }
+    }
+
+    /// Returns the caching that opens asked for; that of directories before others.
+    pub(super) fn caching(&self) -> Caching {
+        let asked = || self.0.iter().map(|plan| plan.sessions.caching);
+        let of_directories = |caching: &Caching| matches!(caching, Caching::DirectoryLease(_));
+        let any = || asked().find(|caching| *caching != Caching::None);
+        asked()
+            .find(of_directories)
+            .or_else(any)
+            .unwrap_or_default()
+    }
+
+    pub(super) fn is_verified(&self) -> bool {
+        let mut plans = self.0.iter();
+        plans.any(|plan| plan.only().verify == Verify::ReadBack)
+    }
+
+    pub(super) fn has_replay(&self) -> bool {
+        let mut plans = self.0.iter();
+        plans.any(|plan| plan.only().workload.replay().is_some())
+    }
+
+    /// Returns whether some operations are due by the clock.
+    pub(super) fn is_paced(&self) -> bool {
+        self.0.iter().any(|plan| plan.only().load.is_paced())
+    }
+
+    /// Returns what was due by the clock. Where populations have a rate, it is theirs: a think
+    /// time makes operations due as well, but asks for no number of them.
+    pub(super) fn offered(&self, point: &LoadPointRecord) -> Option<OfferedDoc> {
+        let parts = self.parts(point);
+        if let [part] = &parts[..] {
+            return part.offered();
+        }
+        let has_rate = |part: &PopulationPart<'_>| is_at_rate(part.plan);
+        let at_rates = parts.iter().any(has_rate);
+        let of = parts.iter().filter(|part| !at_rates || has_rate(part));
+        let of = of.filter_map(PopulationPart::offered);
+        of.reduce(|one, other| OfferedDoc {
+            operations: one.operations + other.operations,
+            ops_per_s: one.ops_per_s + other.ops_per_s,
+            answered: one
+                .answered
+                .zip(other.answered)
+                .map(|(one, other)| one + other),
+            // A rate that is missed is not made up for by another.
+            rate_missed: one.rate_missed.max(other.rate_missed),
+            late: one.late + other.late,
+            dropped: one.dropped + other.dropped,
+            unanswered: one.unanswered + other.unanswered,
+            unanswered_ns_max: one.unanswered_ns_max.max(other.unanswered_ns_max),
+            delay_ns_max: one.delay_ns_max.max(other.delay_ns_max),
+        })
+    }
+
+    /// Returns the parts of the named populations in a load point.
+    pub(super) fn of_point(&self, point: &LoadPointRecord) -> Vec<PopulationPointDoc> {
+        let parts = self.parts(point).into_iter();
+        let named = parts.filter(|part| part.plan.only().name.is_some());
+        named.map(|part| part.doc()).collect()
+    }
+
+    fn parts<'a>(&'a self, point: &'a LoadPointRecord) -> Vec<PopulationPart<'a>> {
+        let window_s = point.window.as_secs_f64();
+        if let [plan] = &self.0[..] {
+            // The load point is the part.
+            return vec![PopulationPart {
+                plan,
+                window_s,
+                clients: point.clients,
+                ops: &point.ops,
+                series: &point.series,
+                served: point.clients_served,
+                dropouts: &point.dropouts,
+                punctuality: point.punctuality,
+            }];
+        }
+        let parts = self.0.iter().zip(&point.populations);
+        let part = |(plan, record): (&'a Plan, &'a PopulationRecord)| PopulationPart {
+            plan,
+            window_s,
+            clients: record.clients,
+            ops: &record.ops,
+            series: &record.series,
+            served: record.clients_served,
+            dropouts: &record.dropouts,
+            punctuality: record.punctuality,
+        };
+        parts.map(part).collect()
+    }
+}
+
+/// What a population did in a load point.
+struct PopulationPart<'a> {
+    plan: &'a Plan,
+    window_s: f64,
+    clients: u32,
+    ops: &'a Tally,
+    series: &'a Series,
+    served: u32,
+    dropouts: &'a [Dropout],
+    punctuality: Punctuality,
+}
+
+impl PopulationPart<'_> {
+    fn offered(&self) -> Option<OfferedDoc> {
+        let is_paced = self.plan.only().load.is_paced();
+        is_paced.then(|| {
+            let service = self.ops.window_all().service;
+            offered(self.plan, self.punctuality, &service, self.window_s)
+        })
+    }
+
+    fn doc(&self) -> PopulationPointDoc {
+        let ops = self.ops;
+        let all = ops.window_all();
+        let bytes_read = ops.window_bytes(Direction::Read);
+        let bytes_written = ops.window_bytes(Direction::Write);
+        let asked = self.plan.sessions.caching;
+        let only = self.plan.only();
+        PopulationPointDoc {
+            name: only.name.clone().unwrap_or_default(),
+            clients: self.clients,
+            throughput_mbps: throughput_mbps(bytes_read + bytes_written, self.window_s),
+            ops_per_s: per(all.count() as f64, self.window_s),
+            bytes_read,
+            bytes_written,
+            errors: ops.errors(),
+            latency_ns: LatencyDoc::of(all.latency()),
+            ops: by_kind(ops, |kind| {
+                op(ops.window(kind), ops.whole(kind), ops.in_flight(kind))
+            }),
+            whole: by_kind(ops, |kind| ops.whole(kind)),
+            failures: failures(ops.failures()),
+            clients_served: self.served,
+            dropouts: self.dropouts.to_vec(),
+            offered: self.offered(),
+            replayed: only.workload.replay().map(|_| replayed(ops)),
+            caching: (asked != Caching::None).then(|| caching(ops.caching(), asked)),
+            verification: (only.verify == Verify::ReadBack).then(|| *ops.verification()),
+            series: SeriesDoc::from(self.series),
+        }
+    }
+}
+
+/// Returns how many operations of a replay did not go as recorded.
+pub(super) fn replayed(ops: &Tally) -> ReplayedDoc {
+    ReplayedDoc {
+        operations: ops.carried_out(),
+        differing: ops.differing(),
+    }
+}

@@ -1,0 +1,48 @@
+//! The populations of a plan in words.
+
+use itertools::Itertools as _;
+
+use super::workload;
+use crate::doc::{PlanDoc, PopulationDoc};
+use crate::units::{counted, percent, plain};
+
+/// Names the profile of a plan with several populations, and those of the populations.
+pub(super) fn profile(plan: &PlanDoc) -> String {
+    let of_one = |one: &PopulationDoc| {
+        let (name, profile) = (plain(&one.name), plain(&one.profile));
+        let alone = plan.alone(one);
+        let load = super::load_model(&alone, one.pacing);
+        let outstanding = super::outstanding(&alone, one.pacing);
+        format!("{name} ({profile}, {load}, {outstanding})")
+    };
+    let populations = plan.populations.iter().map(of_one).join(", ");
+    format!("{}: {populations}", plain(&plan.profile))
+}
+
+/// Describes the clients, the work and the load of each population, a line for each.
+pub(super) fn lines(plan: &PlanDoc) -> Vec<String> {
+    let lines = plan.populations.iter().map(|one| {
+        let alone = plan.alone(one);
+        let clients = match one.clients.iter().all_equal_value() {
+            Ok(&clients) => counted(clients.into(), "client"),
+            Err(_) => format!("{} clients", one.clients.iter().join(",")),
+        };
+        let share = one.share.map(|share| format!(" ({})", percent(share)));
+        let work = workload::profile(&alone);
+        let load = super::load_model(&alone, one.pacing);
+        let outstanding = super::outstanding(&alone, one.pacing);
+        let oplock = one.oplock.as_ref();
+        let oplock = oplock.map(|asked| format!("; oplock {}", plain(&asked.to_string())));
+        let sources = one.source_ip.as_ref();
+        let sources = sources.map(|sources| format!("; from {}", plain(sources)));
+        let data = super::data(&alone);
+        format!(
+            "{}, {clients}{}: {work}; {load}, {outstanding}; {data}{}{}",
+            plain(&one.name),
+            share.unwrap_or_default(),
+            oplock.unwrap_or_default(),
+            sources.unwrap_or_default()
+        )
+    });
+    lines.collect()
+}
