@@ -264,6 +264,7 @@ impl Work {
             workload,
             load,
             rates,
+            start: Duration::ZERO,
             ramp: written.ramp.unwrap_or_default(),
             verify: written.verify.unwrap_or_default(),
         };
@@ -301,6 +302,12 @@ impl Work {
         let mut ramps = self.populations.iter().map(|population| population.ramp);
         if ramps.any(|ramp| ramp == Ramp::Linear) && self.ramp_up.is_zero() {
             return Err(("ramp", WorkProblem::NoRampUp));
+        }
+        let end = self.ramp_up + self.duration;
+        if let Some(late) = self.populations.iter().find(|one| one.start >= end) {
+            let (name, start) = (late.name.clone(), late.start);
+            let name = name.unwrap_or_default();
+            return Err(("start", WorkProblem::StartLate { name, start, end }));
         }
         for (name, period) in [
             ("duration", self.duration),

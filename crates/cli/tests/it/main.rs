@@ -26,6 +26,7 @@ mod live;
 mod login;
 mod merge;
 mod passwords;
+mod populations;
 mod recycle;
 mod report;
 mod runs;

@@ -67,9 +67,10 @@ impl Assignment {
     /// Returns how long after the start of the load point a client begins. Of `all`
     /// clients, each is set up. Where some are not, their numbers may go beyond.
     pub(crate) fn start(&self, client: u32, all: u32) -> Nanos {
-        let (ramp, ramp_up) = (self.plan.only().ramp, self.plan.work.ramp_up);
+        let (only, ramp_up) = (self.plan.only(), self.plan.work.ramp_up);
         let client = client.min(all.saturating_sub(1));
-        ramp.start(client, all, self.clients_before, ramp_up).into()
+        let joins = only.ramp.start(client, all, self.clients_before, ramp_up);
+        (only.start + joins).into()
     }
 }
 

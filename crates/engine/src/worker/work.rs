@@ -180,7 +180,9 @@ fn has_due_instants(worker: &Assignment) -> bool {
     let pauses =
         replay.is_some_and(|replay| replay.recording.has_pauses()) || worker.mix.has_delays();
     let is_shared = replay.is_some_and(|replay| replay.recording.is_shared());
-    is_shared || plan.only().load.is_paced() || pauses || plan.only().ramp != Ramp::Full
+    let only = plan.only();
+    let joins_later = only.ramp != Ramp::Full || !only.start.is_zero();
+    is_shared || only.load.is_paced() || pauses || joins_later
 }
 
 /// Returns the tasks of a load without its groups: those that ring the alarm, measure this

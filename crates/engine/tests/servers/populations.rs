@@ -4,13 +4,14 @@
 use std::collections::HashSet;
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
 use smbench_engine::Cancel;
 use smbench_engine::run::{Course, PlannedRun, RunError, Unobserved, execute};
-use smbench_lab::{EmbeddedOptions, EmbeddedServer};
+use smbench_lab::{EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba, require};
 use smbench_model::kind::OpKind;
 use smbench_model::load::{LoadModel, PointLoad, SetupFailures, Spacing};
 use smbench_model::plan::Plan;
@@ -20,6 +21,7 @@ use smbench_model::units::Size;
 use smbench_model::work::Population;
 use smbench_model::{Profile, Target};
 
+use crate::capture::{Capture, TSHARK};
 use crate::support::{short, target};
 
 /// Bytes of the requests of each population, by which the relay knows them.
@@ -133,13 +135,16 @@ fn plan_of(read_percent: f64, bytes: u32, target: &Target) -> Plan {
     Plan::of(&Profile::from_spec("company", spec), target.clone()).unwrap()
 }
 
-/// Returns a plan of clients that read as fast as they can, and of others that write at a rate.
 fn company(server: &EmbeddedServer, witness: &Witness) -> Plan {
     let (user, port) = (server.user(), witness.address.port());
     let url = format!("smb://{user}@127.0.0.1:{port}/bench");
-    let target = target(&url, server.password());
-    let mut plan = plan_of(100.0, OFFICE_BYTES, &target);
-    let backup = plan_of(0.0, BACKUP_BYTES, &target);
+    company_on(&target(&url, server.password()))
+}
+
+/// Returns a plan of clients that read as fast as they can, and of others that write at a rate.
+fn company_on(target: &Target) -> Plan {
+    let mut plan = plan_of(100.0, OFFICE_BYTES, target);
+    let backup = plan_of(0.0, BACKUP_BYTES, target);
     *plan.only_mut() = Population {
         name: Some("office".to_owned()),
         clients: vec![1, 2],
@@ -307,4 +312,96 @@ fn a_search_is_refused_for_several_populations() {
         "there are several populations: only the load points of the plan are possible, and no search"
     );
     assert_eq!(server.memory().paths(), Vec::<String>::new());
+}
+
+#[test]
+fn a_population_begins_after_the_others() {
+    let (server, witness) = start();
+    let mut plan = company(&server, &witness);
+    plan.work.duration = Duration::from_millis(600);
+    plan.work.populations[1].start = plan.work.ramp_up + Duration::from_millis(300);
+    let record = run(&plan);
+    for point in &record.load_points {
+        assert_sum(point);
+        let [office, backup] = &point.populations[..] else {
+            panic!("there are two populations");
+        };
+        let busy = |series: &Series| -> Vec<bool> {
+            let intervals = series.all.iter();
+            intervals.map(|interval| interval.count > 0).collect()
+        };
+        let (office, backup) = (busy(&office.series), busy(&backup.series));
+        let half = backup.len() / 2;
+        // Operations belong to the interval in which they end, and none ends before it begins.
+        assert!(!backup[..half].contains(&true), "{backup:?}");
+        assert!(backup[half..].contains(&true), "{backup:?}");
+        assert!(office[..half].contains(&true), "{office:?}");
+    }
+}
+
+/// Each population has an address of its own, by which the capture tells them apart.
+#[test]
+fn captured_requests_are_those_of_the_population_with_their_address() {
+    if let Err(skip) = require(&[TSHARK]) {
+        return eprintln!("{skip}");
+    }
+    let Some(samba) = ScratchSamba::or_skip(SambaOptions::default()) else {
+        return;
+    };
+    let mut plan = company_on(&target(&samba.url(), samba.password()));
+    for (population, address) in plan
+        .work
+        .populations
+        .iter_mut()
+        .zip(["127.0.0.2", "127.0.0.3"])
+    {
+        population.sources = Some(address.parse().unwrap());
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("run.pcapng");
+    let port = plan.sessions.target.port;
+    let capture = Capture::start(port, &file);
+    let record = run(&plan);
+    let dropped = capture.stop();
+    let listed = Command::new("tshark")
+        .args(["-r", file.to_str().unwrap()])
+        .args(["-d", &format!("tcp.port=={port},nbss")])
+        .args([
+            "-Y",
+            "smb2.flags.response==0 && (smb2.cmd==8 || smb2.cmd==9)",
+        ])
+        .args(["-T", "fields", "-e", "ip.src", "-e", "smb2.cmd"])
+        .args(["-e", "smb2.read_length", "-e", "smb2.write_length"])
+        .output()
+        .unwrap();
+    let listed = String::from_utf8(listed.stdout).unwrap();
+    let seen = |address: &str, command: u16, bytes: u32| -> u64 {
+        let mut seen = 0;
+        for line in listed.lines() {
+            let fields: Vec<_> = line.split('\t').collect();
+            // A packet may have several requests.
+            let of = |at: usize| fields[at].split(',').filter(|field| !field.is_empty());
+            let lengths = of(2).chain(of(3));
+            if fields[0] == address && of(1).any(|found| found == command.to_string()) {
+                seen += lengths
+                    .filter(|length| *length == bytes.to_string())
+                    .count() as u64;
+            }
+        }
+        seen
+    };
+    let counted = |at: usize, kind| -> u64 {
+        let points = record.load_points.iter();
+        points
+            .map(|point| point.populations[at].ops.whole(kind).count)
+            .sum()
+    };
+    let (reads, writes) = (counted(0, OpKind::Read), counted(1, OpKind::Write));
+    assert!(reads > 0 && writes > 0);
+    assert_eq!(seen("127.0.0.2", READ, OFFICE_BYTES), reads, "{dropped}");
+    assert_eq!(seen("127.0.0.3", WRITE, BACKUP_BYTES), writes, "{dropped}");
+    // The others are not there.
+    assert_eq!(seen("127.0.0.3", READ, OFFICE_BYTES), 0);
+    assert_eq!(seen("127.0.0.2", WRITE, BACKUP_BYTES), 0);
+    assert_eq!(seen("127.0.0.1", READ, OFFICE_BYTES), 0);
 }

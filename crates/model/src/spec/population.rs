@@ -46,6 +46,11 @@ pub struct PopulationSpec {
     pub speed: Option<f64>,
     /// The caching that opens of files ask for, such as `batch` or `lease-rh`.
     pub oplock: Option<Caching>,
+    /// How long after the others its clients begin, at the start of each load point. It is less
+    /// than the ramp-up and the window together.
+    #[serde(default, deserialize_with = "duration")]
+    #[schemars(with = "Option<String>")]
+    pub start: Option<Duration>,
     /// Local addresses to connect from, such as `192.0.2.10-192.0.2.20`.
     pub source_ip: Option<SourceList>,
 }

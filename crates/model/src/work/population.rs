@@ -2,6 +2,7 @@
 //! run have in common ([`Work`](super::Work)).
 
 use std::collections::HashSet;
+use std::time::Duration;
 
 use super::WorkProblem;
 use super::digest::{Requested, describe, several};
@@ -46,6 +47,9 @@ digested! {
         /// The rates of the load points, in the order they run, if there are several. All have
         /// the only number of clients. Empty otherwise.
         pub rates: Vec<Rate> => given("rates", several(rates)),
+        /// How long after the start of the load its clients begin.
+        pub start: Duration
+            => given("start_ns", (!start.is_zero()).then_some(start.as_nanos())),
         /// How the load rises to its full height.
         pub ramp: Ramp => given("ramp", (*ramp == Ramp::Linear).then_some("linear")),
         /// Whether data read back is compared with what was written.

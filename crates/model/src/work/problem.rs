@@ -9,7 +9,7 @@ use crate::lists::clients::CLIENTS_MAX;
 use crate::units::format_duration;
 
 /// A number of the work that is out of bounds, and how to correct it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum WorkProblem {
     /// There are no load points.
     #[error("there are no load points: give one or more numbers of clients")]
@@ -46,6 +46,19 @@ pub enum WorkProblem {
     /// The window ends with its work.
     #[error("until_steady means nothing where the work ends the window: drop it")]
     UntilSteadyCounted,
+    /// A population begins after the window.
+    #[error(
+        "start of population {name} is {}, after the measured window: give less than {}",
+        format_duration(*.start), format_duration(*.end)
+    )]
+    StartLate {
+        /// The name of the population.
+        name: String,
+        /// When it begins.
+        start: Duration,
+        /// When the window ends.
+        end: Duration,
+    },
     /// Several populations do not fit together, or something else fits only one.
     #[error("there are several populations: {0}")]
     Populations(&'static str),

@@ -58,6 +58,10 @@ pub struct PopulationDoc {
     /// Start of clients: `linear` over the ramp-up. Absent if all began at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ramp: Option<Named<Ramp>>,
+    /// Seconds after the start of the load at which its clients began. Its rates are over the whole
+    /// window all the same. Absent if they began with the load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_s: Option<f64>,
     /// The oplock or lease that opens of files asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub oplock: Option<Named<Caching>>,
@@ -178,6 +182,7 @@ impl From<&Plan> for PopulationDoc {
             think_time_s: think.map(|think| think.mean.as_secs_f64()),
             think_distribution: think.map(|think| Named::Known(think.spacing)),
             ramp: (only.ramp != Ramp::Full).then_some(Named::Known(only.ramp)),
+            start_s: (!only.start.is_zero()).then_some(only.start.as_secs_f64()),
             oplock: (caching != Caching::None).then_some(Named::Known(caching)),
             source_ip: sources.as_ref().map(ToString::to_string),
             verify: only.verify,

@@ -4,7 +4,7 @@ use itertools::Itertools as _;
 
 use super::workload;
 use crate::doc::{PlanDoc, PopulationDoc};
-use crate::units::{counted, percent, plain};
+use crate::units::{counted, percent, plain, seconds};
 
 /// Names the profile of a plan with several populations, and those of the populations.
 pub(super) fn profile(plan: &PlanDoc) -> String {
@@ -35,13 +35,17 @@ pub(super) fn lines(plan: &PlanDoc) -> Vec<String> {
         let oplock = oplock.map(|asked| format!("; oplock {}", plain(&asked.to_string())));
         let sources = one.source_ip.as_ref();
         let sources = sources.map(|sources| format!("; from {}", plain(sources)));
+        let start = one
+            .start_s
+            .map(|start| format!("; begins after {}", seconds(start)));
         let data = super::data(&alone);
         format!(
-            "{}, {clients}{}: {work}; {load}, {outstanding}; {data}{}{}",
+            "{}, {clients}{}: {work}; {load}, {outstanding}; {data}{}{}{}",
             plain(&one.name),
             share.unwrap_or_default(),
             oplock.unwrap_or_default(),
-            sources.unwrap_or_default()
+            sources.unwrap_or_default(),
+            start.unwrap_or_default()
         )
     });
     lines.collect()

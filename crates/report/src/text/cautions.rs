@@ -346,7 +346,8 @@ const JAIN_WORTH_TELLING: f64 = 0.9;
 const OPERATIONS_TO_COMPARE: f64 = 100.0;
 
 fn uneven(point: &LoadPointDoc) -> Option<Finding> {
-    let fairness = point.fairness?;
+    // Populations do different work.
+    let fairness = point.fairness.filter(|_| point.populations.len() < 2)?;
     let is_uneven =
         fairness.jain_index < JAIN_WORTH_TELLING && fairness.mean >= OPERATIONS_TO_COMPARE;
     is_uneven.then(|| Finding {

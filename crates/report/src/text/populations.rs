@@ -43,6 +43,7 @@ pub fn populations(curve: &Curve<'_>) -> Option<Table> {
         ]);
         cells.extend(has_data.then(|| {
             let mbps = population.throughput_mbps(None);
+            let mbps = mbps.filter(|mbps| *mbps > 0.0);
             Cell::of(mbps, units::throughput).marked(of_rate)
         }));
         cells.extend([

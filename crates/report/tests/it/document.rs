@@ -3,6 +3,7 @@
 mod keys;
 mod passes;
 mod plan;
+mod populations;
 
 use std::path::Path;
 use std::time::Duration;

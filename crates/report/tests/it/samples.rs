@@ -67,6 +67,7 @@ fn population(load_points: &[u32]) -> Population {
         outstanding: 4,
         load: LoadModel::default(),
         rates: Vec::new(),
+        start: Duration::ZERO,
         ramp: Ramp::Full,
         verify: Verify::Off,
         count: None,

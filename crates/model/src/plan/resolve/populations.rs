@@ -78,6 +78,7 @@ impl PlanSources<'_> {
                 name: Some(table.name.clone()),
                 profile: member.name(),
                 share: table.share,
+                start: table.start.unwrap_or_default(),
                 caching: (!is_only && caching != sessions.caching).then_some(caching),
                 sources: sources.filter(|own| !is_only && of_run.as_ref() != Some(own)),
                 ..plan.only().clone()

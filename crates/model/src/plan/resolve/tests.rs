@@ -1,6 +1,7 @@
 //! Which specs resolve, which are refused, and the messages.
 
 mod manual;
+mod populations;
 
 use std::sync::Arc;
 

@@ -1,0 +1,175 @@
+//! Several populations in one run, from a profile to its tables, on a real Samba.
+
+use serde_json::Value;
+use smbench_lab::{SambaOptions, ScratchSamba};
+
+use crate::support::Place;
+
+const COMPANY: &str = r#"
+name = "company"
+[[population]]
+name = "office"
+profile = "office-save"
+share = 60
+think_time = "5ms"
+[[population]]
+name = "backup"
+profile = "walk"
+clients = 2
+oplock = "lease-rh"
+[[population]]
+name = "editors"
+profile = "work/editors.toml"
+share = 40
+rate = "200"
+"#;
+
+const EDITORS: &str = r#"
+read_percent = 90
+[files]
+size = "1MiB"
+[[sizes]]
+size = "8KiB"
+weight = 100
+"#;
+
+fn company() -> Place {
+    let place = Place::new();
+    std::fs::create_dir(place.path("work")).unwrap();
+    place.write("work/editors.toml", EDITORS);
+    place.write("company.toml", COMPANY);
+    place
+}
+
+/// Checks that the populations of each load point sum up to it, to the operation.
+fn assert_sums(doc: &Value) {
+    for point in doc["load_points"].as_array().unwrap() {
+        let parts = point["populations"].as_array().unwrap();
+        let sum = |of: &dyn Fn(&Value) -> u64| -> u64 { parts.iter().map(of).sum() };
+        for key in [
+            "clients",
+            "bytes_read",
+            "bytes_written",
+            "errors",
+            "clients_served",
+        ] {
+            let of = |value: &Value| value[key].as_u64().unwrap();
+            assert_eq!(sum(&of), of(point), "{key}");
+        }
+        for (table, key) in [("ops", "count"), ("ops", "bytes"), ("whole", "count")] {
+            for kind in point[table].as_object().unwrap().keys() {
+                let of = |value: &Value| value[table][kind][key].as_u64().unwrap_or(0);
+                assert_eq!(sum(&of), of(point), "{table}.{kind}.{key}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_company_runs_and_each_population_has_its_measurements() {
+    let Some(samba) = ScratchSamba::or_skip(SambaOptions::default()) else {
+        return;
+    };
+    let place = company();
+    let conditions = [
+        "--fail-if=office p99 > 60s",
+        "--fail-if=editors read errors > 0",
+    ];
+    let args = [
+        "-p",
+        "company.toml",
+        "-c=7,12",
+        conditions[0],
+        conditions[1],
+    ];
+    let said = place.run(&samba.url(), samba.password(), &args);
+    said.succeeded();
+    assert!(
+        said.stdout.contains("passed   office p99 > 60s: "),
+        "{}",
+        said.stdout
+    );
+    assert!(said.stdout.contains("population"), "{}", said.stdout);
+    let doc = place.document();
+    assert_sums(&doc);
+    let populations = doc["plan"]["populations"].as_array().unwrap();
+    let clients: Vec<_> = populations
+        .iter()
+        .map(|one| one["clients"].clone())
+        .collect();
+    assert_eq!(
+        clients,
+        [[3, 6], [2, 2], [2, 4]].map(|of| serde_json::json!(of))
+    );
+    assert_eq!(populations[1]["oplock"], "lease-rh");
+    assert_eq!(doc["conditions"][0]["population"], "office");
+    for point in doc["load_points"].as_array().unwrap() {
+        assert_eq!(point["valid"], true, "{point:?}");
+        let [office, backup, editors] = &point["populations"].as_array().unwrap()[..] else {
+            panic!("there are three populations");
+        };
+        assert!(office["ops"]["save_office"]["count"].as_u64() > Some(0));
+        assert!(backup["ops"]["walk"]["count"].as_u64() > Some(0));
+        assert!(editors["offered"]["operations"].as_u64() > Some(0));
+        assert_eq!(backup.get("offered"), None);
+    }
+    assert_eq!(std::fs::read_dir(samba.data_dir()).unwrap().count(), 0);
+
+    let path = place.results().remove(0);
+    let path = path.to_str().unwrap();
+    let said = place.smbench(&["show", "--details", path]);
+    said.succeeded();
+    assert!(
+        said.stdout.contains("operations of populations at "),
+        "{}",
+        said.stdout
+    );
+    place.smbench(&["compare", path, path]).succeeded();
+}
+
+#[test]
+fn what_a_company_cannot_do_is_said_in_a_line() {
+    let place = company();
+    let plan = place.smbench(&["plan", "-p", "company.toml", "-c", "12"]);
+    plan.succeeded();
+    for part in [
+        "populations  office, 6 clients (60 %): office-save: ",
+        "             backup, 2 clients: walk: ",
+        "             editors, 4 clients (40 %): editors: 8 KiB, random, 90 % reads; 200 operations/s",
+    ] {
+        assert!(plan.stdout.contains(part), "{}", plan.stdout);
+    }
+    for (args, expected) in [
+        (
+            &["run", "-p", "company.toml", "-c", "2"][..],
+            "--clients: population office has no client at a load point of 2: give more clients",
+        ),
+        (
+            &["run", "-p", "company.toml", "--rate", "5"],
+            "--rate: rate belongs to a population: give it in a [[population]] table",
+        ),
+        (
+            &[
+                "run",
+                "-p",
+                "company.toml",
+                "--fail-if",
+                "offices p99 > 1ms",
+            ],
+            "'offices p99 > 1ms' cannot be judged: profile company has no population offices, only \
+             office, backup, editors",
+        ),
+        (
+            &["find", "clients", "-p", "company.toml", "--slo", "p99 < 1s"],
+            "there are several populations: a search needs one, so give its profile",
+        ),
+    ] {
+        place.smbench(args).failed_with(2, &[expected]);
+    }
+    place.write("lost.toml", &COMPANY.replace("work/editors", "work/lost"));
+    let said = place.smbench(&["plan", "-p", "lost.toml"]);
+    said.failed_with(2, &[
+        "profile lost.toml, population editors: failed to read work/lost.toml: the file does not \
+         exist",
+    ]);
+}

@@ -1,0 +1,281 @@
+//! Several populations in a document, in tables, in CSV and in conditions.
+
+use std::time::Duration;
+
+use serde_json::json as value;
+use smbench_model::kind::OpKind;
+use smbench_model::load::{LoadModel, Spacing};
+use smbench_model::record::{
+    LoadPointRecord, OperationFailure, Phase, PopulationRecord, Punctuality, RunRecord,
+};
+use smbench_model::work::Population;
+use smbench_protocol::NtStatus;
+use smbench_report::text::{operations_of_populations, populations};
+use smbench_report::{Curve, RunDoc, Threshold, render, write_csv};
+
+use super::json;
+use crate::samples::{book, curve, document, point, run};
+
+/// Returns a load point of an office that reads and writes, and of a backup at a rate with one
+/// failed write.
+fn load_point(clients: u32) -> LoadPointRecord {
+    let office = point(clients - 4, 1, 400);
+    let mut backup = point(4, 1, 40);
+    book(&mut backup.ops, Phase::Window, |window| {
+        window.failure(
+            OpKind::Write,
+            OperationFailure::Status(NtStatus(0xC000_0022)),
+        );
+    });
+    let mut all = point(clients, 1, 440);
+    all.ops.clone_from(&office.ops);
+    all.ops.merge(&backup.ops);
+    let part = |name: &str, of: LoadPointRecord, punctuality| PopulationRecord {
+        name: name.to_owned(),
+        clients: of.clients,
+        ops: of.ops,
+        series: of.series,
+        clients_served: of.clients,
+        punctuality,
+        dropouts: Vec::new(),
+    };
+    let due = Punctuality {
+        due: 900,
+        answered: 500,
+        ..Punctuality::default()
+    };
+    LoadPointRecord {
+        populations: vec![
+            part("office", office, Punctuality::default()),
+            part("backup", backup, due),
+        ],
+        ..all
+    }
+}
+
+fn company(points: &[u32]) -> RunRecord {
+    let mut record = run(points.iter().map(|&clients| load_point(clients)).collect());
+    let only = record.plan.only().clone();
+    let office = Population {
+        name: Some("office".to_owned()),
+        profile: "file-server".to_owned(),
+        share: Some(80.0),
+        clients: points.iter().map(|clients| clients - 4).collect(),
+        ..only.clone()
+    };
+    let backup = Population {
+        name: Some("backup".to_owned()),
+        profile: "walk".to_owned(),
+        clients: points.iter().map(|_| 4).collect(),
+        load: LoadModel::Rate {
+            rate: "90".parse().unwrap(),
+            arrivals: Spacing::Exponential,
+        },
+        start: Duration::from_secs(3),
+        ..only
+    };
+    record.plan.work.populations = vec![office, backup];
+    record.plan.work.profile = "company".to_owned();
+    record
+}
+
+#[test]
+fn populations_are_in_the_plan_and_in_load_points() {
+    let record = company(&[8, 20]);
+    let doc = document(&record);
+    let json = json(&doc);
+    let plan = &json["plan"];
+    assert_eq!(plan["profile"], "company");
+    assert_eq!(plan["load_points"], value!([8, 20]));
+    assert_eq!(plan["digest"], record.plan.digest());
+    assert_eq!(plan["workload"]["sizes"], value!([]));
+    let [office, backup] = &plan["populations"].as_array().unwrap()[..] else {
+        panic!("there are two populations");
+    };
+    assert_eq!(
+        (&office["name"], &office["profile"]),
+        (&value!("office"), &value!("file-server"))
+    );
+    assert_eq!(
+        (&office["share"], &office["clients"]),
+        (&value!(80.0), &value!([4, 16]))
+    );
+    assert_eq!(office["workload"]["sizes"][1]["bytes"], 65_536);
+    assert_eq!(
+        (&office["loop"], &backup["loop"]),
+        (&value!("closed"), &value!("rate"))
+    );
+    assert_eq!(
+        (&backup["rate_per_s"], &backup["arrivals"]),
+        (&value!(90.0), &value!("poisson"))
+    );
+    assert_eq!(
+        (&backup["start_s"], office.get("start_s")),
+        (&value!(3.0), None)
+    );
+    // Each client has a file of 1 MiB.
+    assert_eq!(plan["bytes_on_share"], 20 << 20);
+
+    let point = &json["load_points"][1];
+    let parts = point["populations"].as_array().unwrap();
+    let names: Vec<_> = parts.iter().map(|part| &part["name"]).collect();
+    assert_eq!(names, ["office", "backup"]);
+    let sum = |key: &str| -> f64 { parts.iter().map(|part| part[key].as_f64().unwrap()).sum() };
+    for key in [
+        "clients",
+        "ops_per_s",
+        "throughput_mbps",
+        "errors",
+        "bytes_read",
+    ] {
+        let (all, sum) = (point[key].as_f64().unwrap(), sum(key));
+        assert!((all - sum).abs() < 1e-9, "{key}: {all}, {sum}");
+    }
+    for kind in ["read", "write", "flush"] {
+        let count = |of: &serde_json::Value| of["ops"][kind]["count"].as_u64().unwrap();
+        assert_eq!(parts.iter().map(count).sum::<u64>(), count(point), "{kind}");
+    }
+    assert_eq!(
+        parts[0]["latency_ns"]["p50"].as_u64().unwrap() / 10_000,
+        100
+    );
+    assert_eq!(parts[1]["failures"][0]["status"], "STATUS_ACCESS_DENIED");
+    assert_eq!(parts[1]["offered"]["rate_missed"], true);
+    assert_eq!(parts[0].get("offered"), None);
+    // Only the rate asked for a number of operations.
+    assert_eq!(point["offered"]["operations"], 900);
+    assert_eq!(point["offered"]["rate_missed"], true);
+
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("company.json");
+    doc.save(&path).unwrap();
+    assert_eq!(RunDoc::load(&path).unwrap(), doc);
+}
+
+#[test]
+fn a_run_without_named_populations_has_none_of_their_keys() {
+    let text = document(&curve()).to_json();
+    assert!(!text.contains("population"), "{text}");
+    let mut named = curve();
+    named.plan.only_mut().name = Some("office".to_owned());
+    let json = json(&document(&named));
+    let points = json["load_points"].as_array().unwrap();
+    assert_eq!(json["plan"]["populations"][0]["name"], "office");
+    for point in points {
+        let [part] = &point["populations"].as_array().unwrap()[..] else {
+            panic!("there is one population");
+        };
+        for key in [
+            "clients",
+            "ops_per_s",
+            "ops",
+            "whole",
+            "latency_ns",
+            "series",
+        ] {
+            assert_eq!(part[key], point[key], "{key}");
+        }
+    }
+}
+
+#[test]
+fn each_population_has_a_row_in_tables_and_rows_in_csv() {
+    let doc = document(&company(&[8]));
+    let curve = Curve::of(&doc.load_points);
+    insta::assert_snapshot!(populations(&curve).unwrap().to_text(), @"");
+    insta::assert_snapshot!(operations_of_populations(&curve).unwrap().to_text(), @"");
+    let several = document(&company(&[8, 20]));
+    let curve = Curve::of(&several.load_points);
+    insta::assert_snapshot!(populations(&curve).unwrap().to_text(), @"");
+    let text = render(&doc);
+    for part in [
+        "profile  company: office (file-server, closed loop, 4 outstanding per client), backup",
+        "load     2 populations, ",
+        "populations at 8 clients",
+        "operations of populations at 8 clients",
+    ] {
+        assert!(text.contains(part), "{text}");
+    }
+    let mut csv = Vec::new();
+    write_csv(&doc, &mut csv).unwrap();
+    let csv = String::from_utf8(csv).unwrap();
+    let rows: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
+    let at = |name: &str| rows[0].iter().position(|column| *column == name).unwrap();
+    let [op, count, population, clients] =
+        ["op", "count", "population", "population_clients"].map(at);
+    let reads = rows.iter().filter(|row| row[op] == "read");
+    let reads: Vec<_> = reads
+        .map(|row| [row[population], row[clients], row[count]])
+        .collect();
+    assert_eq!(
+        reads,
+        [
+            ["", "", "4400"],
+            ["office", "4", "4000"],
+            ["backup", "4", "400"]
+        ]
+    );
+}
+
+#[test]
+fn conditions_name_a_population() {
+    let record = company(&[8, 20]);
+    let doc = document(&record);
+    let words = |condition: &str| {
+        let threshold: Threshold = condition.parse().unwrap();
+        threshold.check(&record.plan).unwrap();
+        threshold.judge(&doc).to_string()
+    };
+    for (condition, expected) in [
+        (
+            "office errors > 0",
+            "passed   office errors > 0: 0 errors at all load points",
+        ),
+        (
+            "backup errors > 0",
+            "failed   backup errors > 0: 2 errors at all load points",
+        ),
+        (
+            "backup write errors at 8 > 1",
+            "passed   backup write errors at 8 > 1: 1 error at 8 clients",
+        ),
+        (
+            "office throughput at 20 < 1",
+            "passed   office throughput at 20 < 1: 16.4 Mbit/s at 20 clients",
+        ),
+        (
+            "backup ops/s at 20 > 40",
+            "failed   backup ops/s at 20 > 40: 51.0 at 20 clients",
+        ),
+        (
+            "office read p99 at 8 > 900us",
+            "failed   office read p99 at 8 > 900us: 1.00 ms at 8 clients",
+        ),
+        (
+            "office max at 8 > 1s",
+            "passed   office max at 8 > 1s: 30.0 ms at 8 clients",
+        ),
+    ] {
+        assert_eq!(words(condition), expected);
+    }
+    let refused = |condition: &str| {
+        let threshold: Threshold = condition.parse().unwrap();
+        threshold.check(&record.plan).unwrap_err().to_string()
+    };
+    assert_eq!(
+        refused("offce p99 > 1ms"),
+        "'offce p99 > 1ms' cannot be judged: profile company has no population offce, only \
+         office, backup"
+    );
+    assert_eq!(
+        refused("office walk p99 > 1ms"),
+        "'office walk p99 > 1ms' cannot be judged: profile file-server has no walk, only read, \
+         write"
+    );
+    let json = json(&document(&record));
+    assert_eq!(json["conditions"], value!([]));
+    let condition: Threshold = "office p99 > 1ms".parse().unwrap();
+    let judged = condition.judge(&doc);
+    assert_eq!(judged.population.as_deref(), Some("office"));
+    assert_eq!(judged.operation, None);
+}
