@@ -239,6 +239,7 @@ impl FloorSite {
             credit_cap: None,
             channels: Channels::One,
             client_guid: self.next_guid(),
+            previous_session: 0,
             salt: [0x5A; 32],
             nonce_seed: Default::default(),
         })

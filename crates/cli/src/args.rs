@@ -19,6 +19,7 @@ mod checkup;
 mod compare;
 mod document;
 mod examples;
+mod failover;
 mod fileio;
 mod find;
 mod gate;

@@ -304,6 +304,23 @@ impl OpKind {
         )
     }
 
+    /// Whether a request of this kind that got no answer can be sent again in a new session without
+    /// harm. It changes nothing, and names no open but those that clients hold.
+    #[must_use]
+    pub const fn is_repeatable(self) -> bool {
+        matches!(
+            self,
+            Self::Read
+                | Self::QueryFile
+                | Self::QueryFs
+                | Self::Echo
+                | Self::CreateReadClose
+                | Self::CreateQueryClose
+                | Self::Stat
+                | Self::LookupMissing
+        )
+    }
+
     #[inline]
     pub(super) const fn index(self) -> usize {
         self as usize

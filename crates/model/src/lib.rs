@@ -17,6 +17,7 @@ pub mod bounds;
 pub mod contents;
 pub mod cpu;
 mod digest;
+pub mod event;
 pub mod fileio;
 pub mod files;
 pub mod generator;

@@ -15,6 +15,7 @@ mod host;
 mod in_flight;
 mod incidents;
 mod load_point;
+mod losses;
 mod noted;
 mod punctuality;
 mod recorder;
@@ -37,6 +38,7 @@ pub use load_point::{
     ClientUsage, Dropout, LoadPointRecord, PopulationRecord, SETUP_CAUSES_MAX, SetupAttempts,
     SetupPhase, SetupRecord,
 };
+pub use losses::{DataFaults, EventLosses, Losses, Reclaimed};
 pub use noted::NotedRecord;
 pub use punctuality::Punctuality;
 pub use recorder::{

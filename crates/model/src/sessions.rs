@@ -3,18 +3,24 @@
 
 mod caching;
 mod connections;
+mod failover;
+
+use std::time::Duration;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use smbench_protocol::{CipherList, DialectRange, SigningAlgorithm};
 
 use crate::digest::digested;
 use crate::lists::sources::SourceList;
-use crate::options::{from_text, options};
+use crate::options::{duration, from_text, options};
 use crate::target::Target;
+use crate::units::format_duration;
 pub use caching::{Caching, UnknownCaching};
 pub use connections::{
     CONNECTIONS_PER_SESSION_MAX, Connections, ConnectionsProblem, SESSIONS_PER_CONNECTION_MAX,
 };
+pub use failover::{Failover, FailoverProblem, HandleDurability, Node, NodeList, UnknownNodes};
 
 options! {
     /// The options of sessions as written. A suite may override them for each server.
@@ -51,6 +57,19 @@ options! {
         credits: u16,
         /// Local addresses to connect from, such as `192.0.2.10-192.0.2.20`.
         source_ip: SourceList,
+        /// How long a client that lost its connection tries to come back, 1 ms to 1 h. When
+        /// absent, it drops out.
+        #[serde(deserialize_with = "duration")]
+        #[written(String)]
+        reconnect: Duration,
+        /// Addresses of the server to try in turn after a lost connection, such as
+        /// `192.0.2.11,192.0.2.12`. When absent, those of its name.
+        #[serde(deserialize_with = "from_text::<NodeList, _>")]
+        #[written(String)]
+        nodes: NodeList,
+        /// The handles of files held open that outlive a lost connection: `none` (when absent),
+        /// `durable` or `persistent`.
+        handles: HandleDurability,
     }
     never in a file {}
 }
@@ -85,6 +104,9 @@ impl SessionsSpec {
             text(&self.connections_per_session),
             text(&self.credits),
             text(&self.source_ip),
+            self.reconnect.map(format_duration),
+            text(&self.nodes),
+            text(&self.handles),
         ];
         let options = Self::KEYS.iter().zip(values);
         options
@@ -106,12 +128,15 @@ digested! {
         /// The caching that opens of files ask for.
         pub caching: Caching
             => given("oplock", (*caching != Caching::None).then(|| caching.name())),
+        /// What clients do when they lose their connection.
+        pub failover: Failover => with(Failover::add_to),
     }
 }
 
 impl Sessions {
     /// Fills in the defaults.
     pub(crate) fn of(written: SessionsSpec, target: Target) -> Self {
+        let handles = written.handles.unwrap_or_default();
         Self {
             target,
             options: written.session(),
@@ -121,7 +146,12 @@ impl Sessions {
                 credits: written.credits,
                 sources: written.source_ip,
             },
-            caching: written.oplock.unwrap_or_default(),
+            caching: written.oplock.unwrap_or_else(|| handles.caching()),
+            failover: Failover {
+                reconnect: written.reconnect,
+                nodes: written.nodes.unwrap_or_default(),
+                handles,
+            },
         }
     }
 }

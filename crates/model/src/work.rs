@@ -12,6 +12,7 @@ use serde::{Deserialize, Deserializer};
 use crate::bounds::{DURATION_MIN, PERIOD_MAX, REPEAT_MAX};
 use crate::contents::Verify;
 use crate::digest::digested;
+use crate::event::{EVENTS_PER_POINT_MAX, PlannedEvent};
 use crate::lists::clients::ClientList;
 use crate::lists::rates::RateList;
 use crate::load::{LoadModel, Ramp, Rate, Spacing};
@@ -98,6 +99,8 @@ options! {
     never in a file {
         /// Bytes in each file; overrides `[files]`.
         file_size: Size,
+        /// What is done at instants of each window. Files are passed on, so they have none.
+        event: Vec<PlannedEvent>,
     }
 }
 
@@ -147,6 +150,8 @@ digested! {
         pub ramp_down: Duration => always("ramp_down_ns", ramp_down.as_nanos()),
         /// Seed of every random choice.
         pub seed: u64 => always("seed", seed),
+        /// What is done at instants of each window, in their order.
+        pub events: Vec<PlannedEvent> => given("events", digest::texts(events)),
     }
 }
 
@@ -268,6 +273,8 @@ impl Work {
             ramp: written.ramp.unwrap_or_default(),
             verify: written.verify.unwrap_or_default(),
         };
+        let mut events = written.event.unwrap_or_default();
+        events.sort_by_key(|event| event.at);
         Self {
             profile,
             populations: vec![population],
@@ -277,6 +284,7 @@ impl Work {
             until_steady: written.until_steady,
             ramp_down: written.ramp_down.unwrap_or(ramp_down),
             seed: written.seed.unwrap_or(1),
+            events,
         }
     }
 
@@ -319,8 +327,28 @@ impl Work {
                 return Err((name, WorkProblem::PeriodTooLong { name, period }));
             }
         }
+        self.check_events().map_err(|problem| ("event", problem))?;
         self.check_until_steady()
             .map_err(|problem| ("until_steady", problem))
+    }
+
+    /// Checks that each event is within the shortest window.
+    fn check_events(&self) -> Result<(), WorkProblem> {
+        if self.events.len() > EVENTS_PER_POINT_MAX {
+            return Err(WorkProblem::TooManyEvents(self.events.len()));
+        }
+        let window = self.duration;
+        let mut events = self.events.iter();
+        match events.find(|event| event.at >= window) {
+            Some(event) => {
+                let at = event.at;
+                Err(WorkProblem::EventAfterEnd { at, window })
+            }
+            None if !self.events.is_empty() && self.ends_with_its_work() => {
+                Err(WorkProblem::EventsCounted)
+            }
+            None => Ok(()),
+        }
     }
 
     fn check_until_steady(&self) -> Result<(), WorkProblem> {

@@ -111,6 +111,12 @@ impl Connection {
         &self.channel(session).terms
     }
 
+    /// Returns the id that the server gave to a session.
+    #[must_use]
+    pub fn session_id(&self, session: SessionIndex) -> u64 {
+        self.channel(session).session_id
+    }
+
     /// Returns the data that makes one other connection a channel of a session.
     ///
     /// The session must have been set up on this connection with

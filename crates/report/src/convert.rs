@@ -24,9 +24,9 @@ use smbench_model::sessions::Caching;
 
 use crate::doc::{
     BuildDoc, CalibrationDoc, ClientDoc, DriverDoc, EventDoc, FairnessDoc, FlushDoc, GeneratorDoc,
-    LoadPointDoc, MachineDoc, Named, OutcomeDoc, PlanDoc, RunDoc, SCHEMA_VERSION, STALL_NS_MIN,
-    SeriesDoc, ServerCountersDoc, ServerCpuDoc, ServerDoc, ServerLocation, StorageDoc, TcpDoc,
-    ToolDoc, WriteDoc,
+    LinkDoc, LoadPointDoc, MachineDoc, Named, OutcomeDoc, PlanDoc, RunDoc, SCHEMA_VERSION,
+    STALL_NS_MIN, SeriesDoc, ServerCountersDoc, ServerCpuDoc, ServerDoc, ServerLocation,
+    StorageDoc, TcpDoc, ToolDoc, WriteDoc,
 };
 use crate::latency::LatencyDoc;
 use crate::passes::summary;
@@ -103,6 +103,7 @@ impl RunDoc {
         let paced = populations.is_paced();
         let verified = populations.is_verified();
         let is_replay = populations.has_replay();
+        let returns = record.plan.sessions.failover.reconnect.is_some();
         let load_points: Vec<_> = record
             .load_points
             .iter()
@@ -114,6 +115,7 @@ impl RunDoc {
                 verification: verified.then(|| *point.ops.verification()),
                 replayed: is_replay.then(|| replayed(&point.ops)),
                 populations: populations.of_point(point),
+                verify: (verified && returns).then(|| point.ops.faults()),
                 server_counters: ServerCountersDoc::of(point, record.server.split.is_some()),
                 ..load_point(point)
             })
@@ -211,7 +213,7 @@ fn load_point(record: &LoadPointRecord) -> LoadPointDoc {
     let window_s = record.window.as_secs_f64();
     let throughput_mbps = throughput_mbps(bytes_read + bytes_written, window_s);
     let ops_per_s = per(all.count() as f64, window_s);
-    let events = record.ops.events();
+    let links = record.ops.events();
     let stall = stall(record.punctuality.in_flight_max.0, all.service.max());
     LoadPointDoc {
         clients: record.clients,
@@ -239,8 +241,9 @@ fn load_point(record: &LoadPointRecord) -> LoadPointDoc {
         replayed: None,
         clients_served: Some(record.clients_served),
         dropouts: record.dropouts.clone(),
-        events: events.kept().iter().map(EventDoc::from).collect(),
-        events_left_out: (events.left_out() > 0).then(|| events.left_out()),
+        events: EventDoc::all(record),
+        links: links.kept().iter().map(LinkDoc::from).collect(),
+        links_left_out: (links.left_out() > 0).then(|| links.left_out()),
         client: client(record.client, all.count()),
         server_cpu: Some(ServerCpuDoc::of(record, throughput_mbps, ops_per_s)),
         tcp: record.tcp.as_ref().map(TcpDoc::from),
@@ -256,6 +259,7 @@ fn load_point(record: &LoadPointRecord) -> LoadPointDoc {
         offered: None,
         unanswered_ns_max: None,
         verification: None,
+        verify: None,
         series: Some(SeriesDoc::from(&record.series)),
         steady: Some(steady(&record.series, record.window)),
         drain_s: Some(record.drain.as_secs_f64()),

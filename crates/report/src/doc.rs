@@ -45,7 +45,7 @@ pub use counters::{CallCountersDoc, CommandCountersDoc, ServerCountersDoc, Serve
 pub use curve::{CurveDoc, CurvePointDoc};
 pub(crate) use durability::DurabilityRemark;
 pub use durability::{FactSource, WriteDoc, WritePolicyDoc};
-pub use event::EventDoc;
+pub use event::{EventDoc, LinkDoc};
 pub use file::{LoadError, SaveError};
 pub(crate) use file::{parse, read, save, to_json};
 pub use fileio::FileioDoc;

@@ -7,6 +7,7 @@
 mod cautions;
 mod counters;
 mod cpu;
+mod failover;
 mod header;
 mod in_flight;
 mod intervals;
@@ -27,6 +28,7 @@ pub(crate) use cautions::brief;
 pub use cautions::cautions;
 pub use counters::server_counters;
 pub use cpu::{generator_cpu, server_cpu};
+pub use failover::{failover, failover_in_brief};
 pub use header::facts;
 pub use in_flight::reason_in_brief;
 pub use intervals::repeats;
@@ -74,6 +76,7 @@ pub fn render(doc: &RunDoc) -> String {
         sections.push(load_points(&curve).to_text() + &notes);
         sections.extend(populations(&curve).map(|table| table.to_text()));
         sections.extend(jobs(doc).map(|table| table.to_text()));
+        sections.extend(failover(doc).map(|table| table.to_text()));
         sections.extend(repeats(&curve).map(|table| table.to_text()));
         sections.extend(cpu_use(doc, &curve));
         sections.extend(machines(doc).map(|table| table.to_text()));

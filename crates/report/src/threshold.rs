@@ -3,6 +3,7 @@
 //! The values are those of the tables: rates are means over passes, response times are
 //! pooled over them. Not here: conditions on changes ([`crate::compare`]).
 
+mod event;
 mod parse;
 mod population;
 mod required;
@@ -13,6 +14,7 @@ use std::fmt;
 use smbench_model::plan::Plan;
 use smbench_model::setting::Advice;
 
+use self::event::EventValue;
 pub use self::required::TimeLimit;
 pub use self::unfinished::UnfinishedPoint;
 use crate::compare::{At, LimitSide};
@@ -50,6 +52,8 @@ enum ThresholdValue {
     Errors,
     /// Failed operations as a share of all, in percent.
     ErrorShare,
+    /// What lost connections cost.
+    Event(EventValue),
 }
 
 /// Error of a text that is not a valid threshold.
@@ -77,6 +81,7 @@ impl ThresholdValue {
         match self {
             Self::Metric(metric) => metric.name(),
             Self::Errors | Self::ErrorShare => "errors",
+            Self::Event(value) => value.name(),
         }
     }
 
@@ -89,6 +94,7 @@ impl ThresholdValue {
             Self::Metric(Metric::Operations) => "ops/s",
             Self::Metric(Metric::Cpu | Metric::ServerCpu) => "us",
             Self::Metric(_) => "ns",
+            Self::Event(value) => value.unit(),
         }
     }
 
@@ -96,6 +102,7 @@ impl ThresholdValue {
         match self {
             Self::Metric(metric) => metric.is_time(),
             Self::Errors | Self::ErrorShare => false,
+            Self::Event(value) => value.is_time(),
         }
     }
 
@@ -112,7 +119,7 @@ impl ThresholdValue {
             }
             Self::Metric(metric) if metric.is_time() && row.is_stalled() => "; misses a stall",
             Self::Metric(metric) if metric.is_time() && is_noisy() => "; latency noise",
-            Self::Metric(_) | Self::Errors | Self::ErrorShare => "",
+            Self::Metric(_) | Self::Errors | Self::ErrorShare | Self::Event(_) => "",
         }
     }
 
@@ -121,6 +128,7 @@ impl ThresholdValue {
             Self::Metric(metric) => metric.print(value),
             Self::Errors => counted(value as u64, "error"),
             Self::ErrorShare => percent(value),
+            Self::Event(of) => of.print(value),
         }
     }
 
@@ -139,6 +147,7 @@ impl ThresholdValue {
             (Self::Errors, None) => Some(row.errors as f64),
             (Self::Errors, Some(_)) => is_any.then(|| total(ops().map(|op| op.errors)) as f64),
             (Self::ErrorShare, _) => error_share(row, op),
+            (Self::Event(value), _) => value.of(row),
             (Self::Metric(Metric::Throughput), None) => Some(row.throughput_mbps),
             (Self::Metric(Metric::Throughput), Some(op)) => row
                 .op_per_s(op, |op| op.bytes)
@@ -183,6 +192,11 @@ impl Threshold {
             (None, Some(op)) => self.check_operation(plan, op)?,
             (None, None) => {}
         }
+        if let ThresholdValue::Event(value) = self.value
+            && let Some(reason) = value.missing(plan)
+        {
+            return Err(self.not_measured(reason));
+        }
         match self.place {
             At::Clients(clients) if !plan.work.load_points().contains(&clients) => {
                 let clients = counted(clients.into(), "client");
@@ -214,7 +228,11 @@ impl Threshold {
             self.open(ConditionOutcome::Unknown, &reason)
         };
         let judged = self.judge_value(doc).unwrap_or_else(unknown);
-        let is_final = judged.failed && (self.value == ThresholdValue::Errors || self.is_placed());
+        let grows = matches!(
+            self.value,
+            ThresholdValue::Errors | ThresholdValue::Event(_)
+        );
+        let is_final = judged.failed && (grows || self.is_placed());
         // Another load point might have been the peak, or the worst one.
         if doc.outcome == OutcomeDoc::Complete || is_final {
             judged
@@ -309,7 +327,9 @@ impl Threshold {
         curve: &'b Curve<'a>,
     ) -> Result<Vec<&'b CurveRow<'a>>, String> {
         match self.place {
-            At::Usual if self.is_of_errors() => Ok(curve.rows.iter().collect()),
+            At::Usual if self.is_of_errors() || matches!(self.value, ThresholdValue::Event(_)) => {
+                Ok(curve.rows.iter().collect())
+            }
             At::Clients(clients) => {
                 let row = curve.rows.iter().find(|row| row.clients == clients);
                 let none = || format!("no load point has {}", counted(clients.into(), "client"));

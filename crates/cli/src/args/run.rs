@@ -18,6 +18,7 @@ use smbench_runner::calibration::CalibrationSource;
 use smbench_runner::results::ResultFiles;
 
 use super::calibrate::calibration_sources;
+use super::failover::{EventArgs, FailoverArgs};
 use super::headings::COMMON;
 use super::load::LoadArgs;
 use super::server::ServerArgs;
@@ -44,6 +45,8 @@ pub(crate) struct RunArgs {
     pub(crate) part: PartArgs,
     #[command(flatten)]
     pub(crate) hooks: HookArgs,
+    #[command(flatten)]
+    pub(crate) events: EventArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
     /// Fail (exit code 1) if a value meets this condition, for example 'p95 > 5ms', 'errors > 0' or
@@ -78,7 +81,10 @@ impl RunArgs {
     pub(crate) fn options(&self) -> RunOptions {
         let load = self.load.options().or(self.length.options());
         RunOptions {
-            work: load.work.or(self.workload.options()),
+            work: load
+                .work
+                .or(self.workload.options())
+                .or(self.events.options()),
             sessions: load.sessions.or(self.connections.options()),
             generator: load
                 .generator
@@ -274,6 +280,8 @@ pub(crate) struct ConnectionArgs {
     /// [default: the profile's, else the system's choice]
     #[arg(long, value_name = "LIST", hide_short_help = true)]
     pub(crate) source_ip: Option<SourceList>,
+    #[command(flatten)]
+    pub(crate) failover: FailoverArgs,
 }
 
 impl ConnectionArgs {
@@ -283,7 +291,7 @@ impl ConnectionArgs {
             connections_per_session: self.connections_per_session,
             credits: self.credits,
             source_ip: self.source_ip.clone(),
-            ..SessionsSpec::default()
+            ..self.failover.options()
         }
     }
 }

@@ -107,7 +107,7 @@ async fn open_group<E: CifsEncode>(
     let number = first / connections.sessions_per_connection;
     let begin = clock::now();
     let mut session =
-        CifsSession::open(&site.endpoint.of_connection(number).of_client(first)).await?;
+        CifsSession::open(&site.endpoint.of_connection(number).for_client(first)).await?;
     let mut took = vec![clock::now().since(begin)];
     let (mut held, mut places) = (Vec::with_capacity(clients.len()), Vec::new());
     let (mut granted, mut oplocks, mut refused) = (Vec::new(), Vec::new(), None);
@@ -168,6 +168,10 @@ async fn open_group<E: CifsEncode>(
 impl<E: CifsEncode> Driver for Cifs<E> {
     fn begin_load(&mut self, sockets: &LoadSockets) -> Result<(), Dropped> {
         sockets.take(&mut self.session.stream.socket)
+    }
+
+    fn reset(&mut self) {
+        self.session.stream.socket.reset_on_close();
     }
 
     fn has_room(&self, scratch: &Scratch) -> bool {

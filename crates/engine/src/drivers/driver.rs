@@ -5,20 +5,20 @@
 //! open files. The loop allocates nothing per operation for a driver.
 //! [`crate::driver`] exports these types to embedding programs.
 
-use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use smbench_model::Nanos;
 use smbench_model::bounds::OUTSTANDING_MAX;
 use smbench_model::kind::OpKind;
 use smbench_model::operations::Operation;
+use smbench_model::record::Reclaimed;
 use smbench_model::sessions::{Caching, SESSIONS_PER_CONNECTION_MAX};
 use smbench_protocol::NtStatus;
 
 use crate::drivers::dropped::{Dropped, LostLink};
+pub(crate) use crate::drivers::load_sockets::LoadSockets;
 pub use crate::drivers::opened::Opened;
-use crate::machine::poller::Poller;
-use crate::machine::socket::ConnectionSocket;
+use crate::drivers::remains::{Remains, Reopening};
 use crate::smb::session::SessionError;
 use crate::smb::session::caching::Acknowledged;
 
@@ -33,45 +33,6 @@ pub struct Scratch {
     /// Buffer to encode into, empty at first. [`Driver::flush`] must leave it
     /// empty: the driver itself must keep the bytes that its socket did not take.
     pub output: Vec<u8>,
-}
-
-/// Where the sockets of a worker are under load.
-#[derive(Clone, Debug)]
-pub struct LoadSockets {
-    pub(crate) poller: Rc<Poller>,
-    /// Whether the load runs, so that events of other sockets must not be lost.
-    is_running: bool,
-}
-
-impl LoadSockets {
-    /// Makes a place for the sockets of a load that has not begun.
-    pub(crate) const fn new(poller: Rc<Poller>) -> Self {
-        let is_running = false;
-        Self { poller, is_running }
-    }
-
-    /// Returns the same place for sockets that are added while the load runs.
-    pub(crate) fn under_load(&self) -> Self {
-        Self {
-            poller: Rc::clone(&self.poller),
-            is_running: true,
-        }
-    }
-
-    /// Moves a socket there.
-    pub(crate) fn take(&self, socket: &mut ConnectionSocket) -> Result<(), Dropped> {
-        let moved = socket.enter(&self.poller).and_then(|()| {
-            if self.is_running {
-                Ok(())
-            } else {
-                // Takes in what the new socket reports, so that the load need not.
-                self.poller.settle()
-            }
-        });
-        moved.map_err(|error| {
-            Dropped::Other(format!("its socket cannot be put under load: {error}"))
-        })
-    }
 }
 
 impl Default for Scratch {
@@ -214,11 +175,15 @@ pub trait Sink {
     /// Reports that a session found expired at `since` is authenticated again.
     fn reauthenticated(&mut self, since: Nanos);
     /// Reports that a connection was lost, and that the driver is replacing it. Must come
-    /// before the answers of extent [`Extent::Lost`].
-    fn link_lost(&mut self, lost: &LostLink);
-    /// Reports that the clients have new sessions after a loss. The opens of actions under
-    /// way are gone, so these actions end.
-    fn link_back(&mut self);
+    /// before the answers of extent [`Extent::Lost`]. `clients` counts those that were not
+    /// already without an answer since an earlier loss.
+    fn link_lost(&mut self, lost: &LostLink, clients: u32);
+    /// Reports that the clients have new sessions after a loss, and what became of their durable
+    /// handles. The opens of actions under way are gone, so these actions end.
+    fn link_back(&mut self, handles: &Reclaimed);
+    /// Reports the first answer to a client after a loss at `lost_at`, this long after its last
+    /// answer before it.
+    fn came_back(&mut self, lost_at: Nanos, after: Nanos);
     /// Reports how long each part of the operation in a slot took, in their order. Parts are in
     /// no sum. Must come before the answer.
     fn parts(&mut self, slot: u32, parts: impl Iterator<Item = (OpKind, Nanos)>);
@@ -272,6 +237,16 @@ pub trait Connector: Clone + Send + 'static {
         &self,
         clients: &[u32],
     ) -> impl Future<Output = Result<Opened<Self::Driver>, SessionError>>;
+
+    /// Sets up a driver for clients that have lost their connection, like [`Self::open`].
+    #[doc(hidden)]
+    fn reopen(
+        &self,
+        clients: &[u32],
+        _again: &Reopening,
+    ) -> impl Future<Output = Result<Opened<Self::Driver>, SessionError>> {
+        self.open(clients)
+    }
 }
 
 /// Carries out the operations of a group of clients. A group is the clients that
@@ -307,6 +282,16 @@ pub trait Driver: Sized + 'static {
     /// Learns that operations after the load follow, for which no lost connection is replaced.
     #[doc(hidden)]
     fn end_load(&mut self) {}
+
+    /// Resets the connections, as an event asks for, and returns nothing to the server.
+    #[doc(hidden)]
+    fn reset(&mut self) {}
+
+    /// Returns what new sessions need of the old ones, whose connection is lost.
+    #[doc(hidden)]
+    fn remains(&mut self) -> Remains {
+        Remains::default()
+    }
 
     /// Returns whether a call can be accepted before the next flush; `true` by default.
     fn has_room(&self, _scratch: &Scratch) -> bool {

@@ -235,6 +235,13 @@ impl Links {
             .try_for_each(|link| sockets.take(&mut link.session.stream.socket))
     }
 
+    /// Makes the connections end with a reset when they are dropped.
+    pub(super) fn reset(&self) {
+        for link in &self.links {
+            link.session.stream.socket.reset_on_close();
+        }
+    }
+
     /// Sends the waiting bytes on all connections, as far as the sockets take them.
     pub(super) fn flush(
         &mut self,

@@ -77,7 +77,7 @@ impl Driver for Logons {
         }
         match call.operation.kind {
             OpKind::Session => {
-                let endpoint = self.endpoint.of_connection(self.next).of_client(self.next);
+                let endpoint = self.endpoint.of_connection(self.next).for_client(self.next);
                 self.next = self.next.wrapping_add(1);
                 self.running.spawn_local(async move {
                     // Boxed, because the future is large and tasks are moved.

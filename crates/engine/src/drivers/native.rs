@@ -9,6 +9,7 @@ mod answer;
 pub(crate) mod encode;
 mod further;
 mod group;
+mod handles;
 mod leased;
 pub(crate) mod open;
 mod renewal;
@@ -26,6 +27,7 @@ use smbench_model::action::Action;
 use smbench_model::contents::Verify;
 use smbench_model::kind::OpKind;
 use smbench_model::plan::Plan;
+use smbench_model::record::Reclaimed;
 use smbench_model::sessions::Caching;
 use smbench_protocol::frame::Payload;
 use smbench_protocol::{Event, NtStatus, ProtocolError};
@@ -36,12 +38,15 @@ use crate::drivers::driver::{
 use crate::drivers::dropped::Dropped;
 use crate::drivers::links::{Links, OpenSessions, Payloads, Received, drops};
 use crate::drivers::listings::Listings;
+use crate::drivers::remains::{Remains, Reopening};
 use crate::drivers::renewals::Renewals;
 use crate::drivers::site::Site;
 use crate::machine::clock;
 use crate::smb::session::caching::Cache;
 use crate::smb::session::{self, Session, SessionError, caching};
 use encode::Encode;
+use handles::remains_of;
+use open::HeldOpen;
 use state::{GroupState, member_of};
 
 /// The sessions of a group on their shared connections, with their open files.
@@ -49,6 +54,8 @@ pub(crate) struct Native<E> {
     links: Links,
     group: GroupState<E>,
     payload: Payload,
+    /// What follows the sessions if their connection is lost.
+    remains: Option<Box<Remains>>,
 }
 
 /// Sets up the sessions of a run's groups. The second value makes the encoder of a
@@ -65,7 +72,17 @@ where
 
     async fn open(&self, clients: &[u32]) -> Result<Opened<Native<E>>, SessionError> {
         let Self(site, encoder) = self;
-        let opened = open_group(site, encoder(site)?, clients).await;
+        let opened = open_group(site, encoder(site)?, clients, None).await;
+        opened.map_err(SessionError::of_own_file)
+    }
+
+    async fn reopen(
+        &self,
+        clients: &[u32],
+        again: &Reopening,
+    ) -> Result<Opened<Native<E>>, SessionError> {
+        let Self(site, encoder) = self;
+        let opened = open_group(site, encoder(site)?, clients, Some(again)).await;
         opened.map_err(SessionError::of_own_file)
     }
 }
@@ -74,16 +91,22 @@ async fn open_group<E: Encode>(
     site: &Site,
     mut encoder: E,
     clients: &[u32],
+    again: Option<&Reopening>,
 ) -> Result<Opened<Native<E>>, SessionError> {
-    let mut sessions = OpenSessions::open(site, clients).await?;
+    let mut sessions = OpenSessions::open(site, clients, again).await?;
+    let (before, client_guid) = (again.map(|again| &again.before), sessions.client_guid);
     let first = &mut sessions.first;
     let dialect = first.connection.negotiated().dialect;
-    first.cache = Cache::new(site.plan.sessions.caching, dialect, session::random_u64());
+    let seed = before.and_then(|before| before.lease_seed);
+    let seed = seed.unwrap_or_else(session::random_u64);
+    first.cache = Cache::new(site.plan.sessions.caching, dialect, seed);
+    let mut remains = Vec::with_capacity(clients.len());
+    let mut reclaimed = Reclaimed::default();
     let (mut held, mut granted) = (Vec::with_capacity(clients.len()), Vec::new());
     let (mut places, mut credentials, mut refused) = (Vec::new(), Vec::new(), None);
     for (at, &client) in clients.iter().enumerate() {
         if at > 0 {
-            match sessions.open_next(client).await {
+            match sessions.open_next(client, again).await {
                 Ok(()) => {}
                 // The sessions before it stay.
                 Err(error) if error.is_refusal() => {
@@ -94,7 +117,15 @@ async fn open_group<E: Encode>(
             }
         }
         let (index, session) = (sessions.indices[at], &mut sessions.first);
-        let (mut of_client, to_client) = open::hold(site, client, at, index, session).await?;
+        let kept = before.map_or(&[][..], |before| before.handles_of(at));
+        let HeldOpen {
+            client: mut of_client,
+            granted: to_client,
+            handles,
+            reclaimed: of_handles,
+        } = open::hold(site, client, (index, at), session, kept).await?;
+        reclaimed.merge(&of_handles);
+        remains.push((session.connection.session_id(index), handles));
         places.extend(
             encoder
                 .prepare(site, client, session, &mut of_client)
@@ -104,6 +135,7 @@ async fn open_group<E: Encode>(
         credentials.push(session.credentials.clone());
         granted.extend(to_client);
     }
+    let node = sessions.first.node();
     let further = sessions.connect(site, clients).await?;
     let for_log_ons = sessions.connect_for_log_ons(site, clients, places.len());
     let for_log_ons = for_log_ons.await?;
@@ -112,18 +144,7 @@ async fn open_group<E: Encode>(
     let mut links = Links::new(sessions_of_all, for_log_ons, payloads).await?;
     let mut cache = links.take_cache();
     let (breaks, acknowledged) = (cache.take_breaks(), cache.take_settled());
-    let leases = matches!(site.plan.sessions.caching, Caching::DirectoryLease(_));
-    let watches = |action: &Action| matches!(action, Action::Watch { .. });
-    let has_watch = site.mix.actions().iter().any(watches);
-    let listings = (leases || has_watch).then(|| {
-        let files = &site.plan.only().workload.files;
-        Box::new(Listings::new(
-            &site.changes,
-            files,
-            held.len(),
-            places.len(),
-        ))
-    });
+    let listings = listings_of(site, held.len(), places.len());
     Ok(Opened {
         session_setup: sessions.took,
         connections: links.count(),
@@ -139,6 +160,7 @@ async fn open_group<E: Encode>(
                 outstanding: site.plan.only().outstanding as usize,
                 places: places.into_boxed_slice(),
             },
+            remains: remains_of(site, remains, (client_guid, seed), node),
             payload: match site.plan.only().verify {
                 Verify::Off => Payload::Discard,
                 Verify::ReadBack => Payload::Keep,
@@ -147,13 +169,33 @@ async fn open_group<E: Encode>(
         granted,
         breaks,
         acknowledged,
+        reclaimed,
         refused,
     })
+}
+
+/// Makes the listings that clients keep, if leases on directories or watches are asked for.
+fn listings_of(site: &Site, clients: usize, places: usize) -> Option<Box<Listings>> {
+    let leases = matches!(site.plan.sessions.caching, Caching::DirectoryLease(_));
+    let watches = |action: &Action| matches!(action, Action::Watch { .. });
+    let files = &site.plan.only().workload.files;
+    let is_used = leases || site.mix.actions().iter().any(watches);
+    is_used.then(|| Box::new(Listings::new(&site.changes, files, clients, places)))
 }
 
 impl<E: Encode> Driver for Native<E> {
     fn begin_load(&mut self, sockets: &LoadSockets) -> Result<(), Dropped> {
         self.links.begin_load(sockets)
+    }
+
+    fn reset(&mut self) {
+        self.links.reset();
+    }
+
+    fn remains(&mut self) -> Remains {
+        self.remains
+            .take()
+            .map_or_else(Remains::default, |remains| *remains)
     }
 
     fn has_room(&self, scratch: &Scratch) -> bool {

@@ -1,6 +1,9 @@
 //! A driver that was set up, and how.
 
+use std::collections::BTreeMap;
+
 use smbench_model::Nanos;
+use smbench_model::record::Reclaimed;
 use smbench_model::sessions::Caching;
 
 use crate::smb::session::SessionError;
@@ -20,6 +23,8 @@ pub struct Opened<D> {
     pub breaks: u64,
     /// Durations and outcomes of the acknowledgements of breaks.
     pub acknowledged: Vec<(Nanos, Acknowledged)>,
+    /// What became of durable handles of earlier sessions.
+    pub reclaimed: Reclaimed,
     /// Number of TCP connections made for the sessions.
     pub connections: u32,
     /// Number of clients, the last of the group, that have no session, and why; `None` if
@@ -38,6 +43,10 @@ impl<D> Opened<D> {
             granted: Vec::new(),
             breaks: 0,
             acknowledged: Vec::new(),
+            reclaimed: Reclaimed {
+                kept: 0,
+                lost: BTreeMap::new(),
+            },
             connections,
             refused: None,
         }
@@ -51,6 +60,7 @@ impl<D> Opened<D> {
             granted: self.granted,
             breaks: self.breaks,
             acknowledged: self.acknowledged,
+            reclaimed: self.reclaimed,
             connections: self.connections,
             refused: self.refused,
         }

@@ -2,32 +2,39 @@
 //!
 //! The driver of a group ends with [`Dropped::Link`] when a connection is lost. Here the loss
 //! has the stages of a renewal ([`super::renewals`]): found, opening, opened. Calls in flight
-//! are answered once, with [`Extent::Lost`]. Further calls are refused with [`Busy::Link`],
-//! so that the loop sees only waits. Then a new driver takes the place of the old one.
+//! are answered once: with [`Extent::Repeatable`] if they change nothing, else with
+//! [`Extent::Lost`]. Further calls are refused with [`Busy::Link`], so that the loop sees only
+//! waits. Then a new driver takes the place of the old one.
 //!
-//! Not here: what of the old sessions can be kept. The connector opens new ones, so the opens
-//! of actions under way are gone ([`Sink::link_back`]). Without a policy, a connector is not
-//! wrapped, and a lost connection ends the group.
+//! Not here: what of the old sessions can be kept, which the connector knows
+//! ([`Connector::reopen`]). The opens of actions under way are gone ([`Sink::link_back`]).
+//! Without a policy, a connector is not wrapped, and a lost connection ends the group.
 
 mod attempts;
+mod calls;
 
-use std::collections::HashSet;
 use std::pin::Pin;
+use std::rc::Rc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use smbench_model::Nanos;
 use smbench_model::kind::OpKind;
+use smbench_model::record::Reclaimed;
 use smbench_model::sessions::Caching;
 use smbench_protocol::NtStatus;
 
+use crate::drivers::cuts::CutSwitch;
 use crate::drivers::driver::{
     Answer, Busy, Call, Connector, Driver, Extent, ListingEvent, LoadSockets, Opened, Scratch, Sink,
 };
-use crate::drivers::dropped::{Dropped, LostLink, NotReconnected};
+use crate::drivers::dropped::{Dropped, LinkCause, LostLink, NotReconnected};
+use crate::drivers::remains::Remains;
+use crate::machine::clock;
 use crate::smb::session::SessionError;
 use crate::smb::session::caching::Acknowledged;
 use attempts::replace;
+use calls::Calls;
 
 /// What happens when a connection is lost under load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,7 +43,6 @@ pub(crate) enum ReconnectPolicy {
     #[default]
     Never,
     /// The group has this long to set up new sessions.
-    #[expect(dead_code, reason = "no option of a plan asks for it yet")]
     Within(Duration),
 }
 
@@ -46,6 +52,8 @@ pub(crate) struct ReconnectingConnector<C> {
     pub(crate) connector: C,
     /// Time for setting up a lost connection.
     pub(crate) limit: Duration,
+    /// Number of clients of each group but the last.
+    pub(crate) per_group: u32,
 }
 
 impl<C: Connector> Connector for ReconnectingConnector<C> {
@@ -62,7 +70,10 @@ impl<C: Connector> Connector for ReconnectingConnector<C> {
         Ok(opened.map(|driver| Reconnecting {
             driver: Some(driver),
             loss: None,
-            in_flight: HashSet::new(),
+            calls: Calls::new(clients.len()),
+            switch: Rc::new(CutSwitch::new(
+                clients.first().map_or(0, |first| first / self.per_group),
+            )),
             sockets: None,
             connector: self.clone(),
             clients: clients.into(),
@@ -76,8 +87,9 @@ pub(crate) struct Reconnecting<C: Connector> {
     driver: Option<C::Driver>,
     /// The loss that is being mended.
     loss: Option<Box<LinkLoss<C::Driver>>>,
-    /// Slots of the calls without a final answer.
-    in_flight: HashSet<u32>,
+    calls: Calls,
+    /// Turned on by events that cut the connection.
+    switch: Rc<CutSwitch>,
     /// Where sockets are under load. Before the load and after it, a lost connection ends the
     /// group.
     sockets: Option<LoadSockets>,
@@ -88,6 +100,7 @@ pub(crate) struct Reconnecting<C: Connector> {
 /// A lost connection, and how far its replacement is.
 struct LinkLoss<D> {
     lost: Box<LostLink>,
+    remains: Remains,
     stage: LossStage<D>,
 }
 
@@ -99,7 +112,7 @@ enum LossStage<D> {
     Found,
     Opening(Opening<D>),
     /// The new driver is in its place, and this is left to report.
-    Opened(Opened<()>),
+    Opened(Box<Opened<()>>),
 }
 
 impl<C: Connector> Reconnecting<C> {
@@ -112,10 +125,26 @@ impl<C: Connector> Reconnecting<C> {
         };
         // Bytes for the old connection must not reach another one.
         scratch.output.clear();
-        self.driver = None;
+        let driver = self.driver.take();
+        let remains = driver.map_or_else(Remains::default, |mut driver| driver.remains());
         let stage = LossStage::Found;
-        self.loss = Some(Box::new(LinkLoss { lost, stage }));
+        self.loss = Some(Box::new(LinkLoss {
+            lost,
+            remains,
+            stage,
+        }));
         Ok(())
+    }
+
+    /// Resets the connections, as an event asks for.
+    #[cold]
+    fn cut(&mut self, scratch: &mut Scratch) -> Result<(), Dropped> {
+        match &mut self.driver {
+            Some(driver) if self.loss.is_none() => driver.reset(),
+            // They are lost already.
+            _ => return Ok(()),
+        }
+        self.found(LinkCause::Event.of_connection(0), scratch)
     }
 
     /// Advances the replacement. Puts the new sockets under load.
@@ -135,7 +164,8 @@ impl<C: Connector> Reconnecting<C> {
             return Ok(());
         };
         let opened = opened.map_err(|error| Dropped::NotReconnected(Box::new(error)))?;
-        loss.stage = LossStage::Opened(opened.map(|driver| self.driver = Some(driver)));
+        let opened = opened.map(|driver| self.driver = Some(driver));
+        loss.stage = LossStage::Opened(Box::new(opened));
         match &mut self.driver {
             Some(driver) => driver.begin_load(&sockets.under_load()),
             None => Ok(()),
@@ -150,21 +180,28 @@ impl<C: Connector> Reconnecting<C> {
         };
         match loss.stage {
             LossStage::Found => {
-                sink.link_lost(&loss.lost);
-                let mut slots: Vec<_> = self.in_flight.drain().collect();
-                slots.sort_unstable();
-                for slot in slots {
+                sink.link_lost(&loss.lost, self.calls.lose(loss.lost.at));
+                for (slot, kind) in self.calls.take_in_flight() {
+                    let extent = if kind.is_repeatable() {
+                        Extent::Repeatable
+                    } else {
+                        Extent::Lost
+                    };
                     let status = NtStatus::CONNECTION_DISCONNECTED;
-                    sink.answer(&Answer::bare(slot, Extent::Lost, status))?;
+                    sink.answer(&Answer::bare(slot, extent, status))?;
                 }
-                let ReconnectingConnector { connector, limit } = self.connector.clone();
-                let opening = replace(connector, limit, self.clients.clone(), (*loss.lost).clone());
+                let ReconnectingConnector {
+                    connector, limit, ..
+                } = self.connector.clone();
+                let lost = (*loss.lost).clone();
+                let remains = std::mem::take(&mut loss.remains);
+                let opening = replace(connector, limit, self.clients.clone(), (lost, remains));
                 loss.stage = LossStage::Opening(Box::pin(opening));
                 self.loss = Some(loss);
             }
             LossStage::Opening(_) => self.loss = Some(loss),
             LossStage::Opened(opened) => {
-                sink.link_back();
+                sink.link_back(&opened.reclaimed);
                 for caching in opened.granted {
                     sink.granted(caching);
                 }
@@ -181,6 +218,8 @@ impl<C: Connector> Reconnecting<C> {
 impl<C: Connector> Driver for Reconnecting<C> {
     fn begin_load(&mut self, sockets: &LoadSockets) -> Result<(), Dropped> {
         self.sockets = Some(sockets.clone());
+        self.calls.begin(clock::now());
+        sockets.cuts.add(&self.switch);
         match &mut self.driver {
             Some(driver) => driver.begin_load(sockets),
             None => Ok(()),
@@ -206,7 +245,7 @@ impl<C: Connector> Driver for Reconnecting<C> {
             Some(driver) if self.loss.is_none() => driver.submit(call, scratch, data)?,
             _ => return Err(Busy::Link),
         }
-        self.in_flight.insert(call.slot);
+        self.calls.sent(call);
         Ok(())
     }
 
@@ -225,6 +264,10 @@ impl<C: Connector> Driver for Reconnecting<C> {
         context: &mut Context<'_>,
         scratch: &mut Scratch,
     ) -> Poll<Result<usize, Dropped>> {
+        self.switch.listen(context);
+        if self.switch.take() {
+            return Poll::Ready(self.cut(scratch).map(|()| 0));
+        }
         match (&mut self.driver, &self.loss) {
             (Some(driver), None) => match driver.poll_receive(context, scratch) {
                 Poll::Ready(Err(error)) => Poll::Ready(self.found(error, scratch).map(|()| 0)),
@@ -245,8 +288,8 @@ impl<C: Connector> Driver for Reconnecting<C> {
     ) -> Result<(), Dropped> {
         match &mut self.driver {
             Some(driver) if self.loss.is_none() => {
-                let in_flight = &mut self.in_flight;
-                let sink = &mut Answers { sink, in_flight };
+                let calls = &mut self.calls;
+                let sink = &mut Answers { sink, calls, now };
                 match driver.take_answers(received, now, scratch, sink) {
                     Ok(()) => Ok(()),
                     Err(error) => self.found(error, scratch),
@@ -278,13 +321,19 @@ impl<C: Connector> Driver for Reconnecting<C> {
 /// Follows which calls a driver has answered.
 struct Answers<'a, S> {
     sink: &'a mut S,
-    in_flight: &'a mut HashSet<u32>,
+    calls: &'a mut Calls,
+    now: Nanos,
 }
 
 impl<S: Sink> Sink for Answers<'_, S> {
     fn answer(&mut self, answer: &Answer<'_>) -> Result<(), Dropped> {
+        if answer.extent.is_answer()
+            && let Some((lost_at, after)) = self.calls.answered(answer.slot, self.now)
+        {
+            self.sink.came_back(lost_at, after);
+        }
         if !matches!(answer.extent, Extent::Interim | Extent::Part) {
-            self.in_flight.remove(&answer.slot);
+            self.calls.ended(answer.slot);
         }
         self.sink.answer(answer)
     }
@@ -309,12 +358,16 @@ impl<S: Sink> Sink for Answers<'_, S> {
         self.sink.reauthenticated(since);
     }
 
-    fn link_lost(&mut self, lost: &LostLink) {
-        self.sink.link_lost(lost);
+    fn link_lost(&mut self, lost: &LostLink, clients: u32) {
+        self.sink.link_lost(lost, clients);
     }
 
-    fn link_back(&mut self) {
-        self.sink.link_back();
+    fn link_back(&mut self, handles: &Reclaimed) {
+        self.sink.link_back(handles);
+    }
+
+    fn came_back(&mut self, lost_at: Nanos, after: Nanos) {
+        self.sink.came_back(lost_at, after);
     }
 
     fn parts(&mut self, slot: u32, parts: impl Iterator<Item = (OpKind, Nanos)>) {

@@ -76,5 +76,7 @@ pub(crate) async fn endpoint(plan: &Plan) -> Result<Endpoint, SessionError> {
     .await?
     .with_credit_cap(connections.credits)
     .with_connections_per_session(connections.connections_per_session)
+    .with_nodes(&plan.sessions.failover.nodes)
+    .await?
     .with_sources(connections.sources.as_ref())
 }

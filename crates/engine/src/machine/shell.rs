@@ -1,8 +1,8 @@
-//! A shell command of the user that runs while no load runs.
+//! A shell command of the user: around load points while no load runs, or as an event of one.
 //!
 //! Invariant: when it has ended, or its limit is over, nothing of its process group is left.
-//! So nothing that it has started runs while a window is open, unless that left the group on
-//! purpose (setsid(1)). Waits end at a cancel, and none is without a limit.
+//! So nothing that it has started runs later, unless that left the group on purpose
+//! (setsid(1)). Waits end at a cancel, and none is without a limit.
 
 use std::ffi::OsString;
 use std::io::{self, Read, pipe};

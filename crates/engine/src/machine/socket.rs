@@ -6,8 +6,10 @@
 use std::io;
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use rustix::net::{RecvFlags, SendFlags, recv, send};
+use socket2::SockRef;
 use tokio::io::Interest;
 use tokio::net::TcpStream;
 use tokio::task::coop;
@@ -60,6 +62,17 @@ impl ConnectionSocket {
             Self::Tokio(stream) => Ok(stream),
             Self::Polled(_) | Self::Lost => Err(lost()),
         }
+    }
+
+    /// Makes the connection end with a reset when it is closed, as if its path had failed.
+    pub(crate) fn reset_on_close(&self) {
+        let at_once = Some(Duration::ZERO);
+        // Without the option, the connection ends in the usual way.
+        let _ = match self {
+            Self::Tokio(stream) => SockRef::from(stream).set_linger(at_once),
+            Self::Polled(socket) => socket.reset_on_close(),
+            Self::Lost => Ok(()),
+        };
     }
 
     /// Receives the bytes that are there and fit into `room`, and waits if there are

@@ -1,7 +1,7 @@
 //! What is done around a load point: a command, a wait for a quiet server, the load, a
 //! command. Of several hosts, only the first does it.
 //!
-//! Invariant: none of it runs while the sessions of a load point exist.
+//! Invariant: none of it runs while the sessions of a load point exist. Commands of events do.
 
 use std::ffi::OsString;
 
@@ -65,7 +65,11 @@ async fn run(
     valid: Option<bool>,
     observer: &mut dyn Observer,
 ) -> Result<HookRecord, RunError> {
-    let mut environment = environment(context, point, pause, valid);
+    let when = match pause {
+        Pause::After => "after",
+        Pause::Before | Pause::Quiet => "before",
+    };
+    let mut environment = environment(context, point, when, valid);
     environment.extend(observer.hook_environment());
     let shell = ShellCommand {
         command: command.to_owned(),
@@ -114,18 +118,13 @@ async fn paused<T>(
 }
 
 /// Returns the facts of a load point for a command.
-fn environment(
+pub(super) fn environment(
     context: &Context<'_>,
     point: PointNumber,
-    pause: Pause,
+    when: &str,
     valid: Option<bool>,
 ) -> Vec<(String, OsString)> {
     let plan = &context.plan;
-    let when = if pause == Pause::After {
-        "after"
-    } else {
-        "before"
-    };
     let facts = [
         ("WHEN", Some(when.to_owned())),
         ("NUMBER", Some(point.number.to_string())),

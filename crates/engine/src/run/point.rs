@@ -2,6 +2,7 @@
 
 mod begin;
 mod cpu_reader;
+mod events;
 mod failed;
 mod hosts;
 mod join;
@@ -15,6 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use smbench_model::Nanos;
+use smbench_model::event::EventRecord;
 use smbench_model::hooks::HooksRecord;
 use smbench_model::load::{PointLoad, SetupFailures};
 use smbench_model::part::PartRecords;
@@ -35,7 +37,7 @@ use crate::run::{Observer, health};
 use crate::worker::assignment::WorkerResult;
 use crate::worker::schedule::Schedule;
 use cpu_reader::Seen;
-use failed::{differing, failed};
+use failed::{Excuse, differing, failed};
 use hosts::others;
 use join::EndedWorkers;
 use populations::{exchange_for, population_loads, population_records};
@@ -155,7 +157,7 @@ impl PointMeasurements<'_> {
     }
 
     fn into_record(self, context: &Context<'_>, point: PointNumber) -> LoadPointRecord {
-        let invalid = self.objection(context, point);
+        let invalid = self.reason(context, point);
         let window = self.observed.window;
         let (client, machine_busy) = self.seen.usage(window);
         let [opening, closing] = self.seen.server.clone();
@@ -233,10 +235,19 @@ impl PointMeasurements<'_> {
             held_back: figures.held_back.into(),
             unsent: figures.unsent,
             hooks: HooksRecord::default(),
+            events: self.observed.events.clone(),
         }
     }
 
-    /// Returns the reason why the point is not valid, if there is one.
+    /// Returns the reason why the point is not valid, if there is one: first a command of an
+    /// event that failed.
+    fn reason(&self, context: &Context<'_>, point: PointNumber) -> Option<String> {
+        let failed = self.observed.events.iter().find_map(EventRecord::failure);
+        let failed = failed.filter(|_| !context.cancel.is_cancelled());
+        failed.or_else(|| self.objection(context, point))
+    }
+
+    /// Returns what is wrong with the point, if anything is.
     fn objection(&self, context: &Context<'_>, point: PointNumber) -> Option<String> {
         let Self { outcome, ops, .. } = self;
         if let RunRole::First(first) = context.role
@@ -254,10 +265,14 @@ impl PointMeasurements<'_> {
         if is_cut && context.cancel.is_cancelled() {
             return Some(self.interrupted(&context.plan.work, context.cancel.at()));
         }
+        let excuse = match context.plan.sessions.failover.reconnect {
+            Some(_) => Excuse::LostConnections,
+            None => Excuse::None,
+        };
         let mut populations = self.populations.iter();
         let in_one = populations.find_map(|population| {
             let why = lost_clients(&population.dropouts, population.clients);
-            let why = why.or_else(|| objection_to(&population.ops))?;
+            let why = why.or_else(|| objection_to(&population.ops, excuse))?;
             Some(format!("population {}: {why}", population.name))
         });
         if in_one.is_some() {
@@ -266,7 +281,7 @@ impl PointMeasurements<'_> {
         if let Some(lost) = lost_clients(&outcome.dropouts, point.clients) {
             return Some(lost);
         }
-        if let Some(wrong) = objection_to(ops) {
+        if let Some(wrong) = objection_to(ops, excuse) {
             return Some(wrong);
         }
         let limit = format_duration(context.plan.work.duration);
@@ -326,8 +341,8 @@ fn lost_clients(dropouts: &[Dropout], clients: u32) -> Option<String> {
 }
 
 /// Returns what is wrong with operations, if anything is.
-fn objection_to(ops: &Tally) -> Option<String> {
-    if let Some(failed) = failed(ops) {
+fn objection_to(ops: &Tally, excuse: Excuse) -> Option<String> {
+    if let Some(failed) = failed(ops, excuse) {
         let first = ops.first_wrong_data().map_or_else(String::new, |first| {
             format!("; wrong data first at {first}")
         });
@@ -335,6 +350,19 @@ fn objection_to(ops: &Tally) -> Option<String> {
     }
     if let Some(differing) = differing(ops) {
         return Some(differing);
+    }
+    let away: u64 = ops
+        .losses()
+        .all()
+        .map(|(_, losses)| losses.still_away())
+        .sum();
+    if away > 0 {
+        let were = if away == 1 {
+            "client that lost its connection was"
+        } else {
+            "clients that lost their connection were"
+        };
+        return Some(format!("{away} {were} not back when the load ended"));
     }
     (ops.window_all().count() == 0).then(|| nothing_completed(ops))
 }

@@ -371,7 +371,10 @@ pub(super) fn site(
         endpoint,
         split,
         mix: Arc::clone(mix),
-        reconnect: ReconnectPolicy::Never,
+        reconnect: match plan.sessions.failover.reconnect {
+            Some(limit) => ReconnectPolicy::Within(limit),
+            None => ReconnectPolicy::Never,
+        },
         directory,
         files_in,
         salt,

@@ -117,6 +117,22 @@ impl Session {
         Ok(endpoint.at_address(address))
     }
 
+    /// Lets the next session on this connection take the place of an earlier one; 0 for none.
+    pub(crate) fn replace_next(&mut self, previous_session: u64) {
+        let endpoint = self.stream.endpoint.clone();
+        self.stream.endpoint = endpoint.in_place_of(previous_session);
+    }
+
+    /// Returns the number of the address that this connection is with, of those that clients
+    /// try in turn.
+    pub(crate) fn node(&self) -> Option<usize> {
+        let SessionStream {
+            socket, endpoint, ..
+        } = &self.stream;
+        let address = socket.of_tokio().and_then(TcpStream::peer_addr).ok()?;
+        endpoint.nodes().iter().position(|node| *node == address)
+    }
+
     /// Returns the result of the log-on to the current session.
     pub(crate) fn terms(&self) -> &SessionTerms {
         self.connection.terms(self.current)
@@ -178,19 +194,34 @@ impl Session {
         doing: &str,
         request: &CreateRequest<'_>,
     ) -> Result<(CreateResponse, GrantedContexts), SessionError> {
+        let created = self.try_create(doing, request).await?;
+        created.map_err(|status| self.refused(doing, status))
+    }
+
+    /// Sends a CREATE and returns its answer with the granted contexts, or the status with which
+    /// the server refused it.
+    pub(crate) async fn try_create(
+        &mut self,
+        doing: &str,
+        request: &CreateRequest<'_>,
+    ) -> Result<Result<(CreateResponse, GrantedContexts), NtStatus>, SessionError> {
         let mut body = Vec::with_capacity(256);
         // The encoder counts offsets from the header, which has a fixed size.
         request.encode(&mut body).map_err(|_| SessionError::Path {
             doing: doing.to_owned(),
         })?;
-        let message = self
-            .expect(doing, Command::Create, 0, |out| {
-                out.extend_from_slice(&body);
-            })
-            .await?;
+        let reply = self.call(doing, Command::Create, 0, |out| {
+            out.extend_from_slice(&body);
+        });
+        let Reply { status, message } = reply.await?;
+        if status != NtStatus::SUCCESS {
+            return Ok(Err(status));
+        }
         let decoded = CreateResponse::decode(&message)
             .and_then(|created| Ok((created, GrantedContexts::decode(&message)?)));
-        decoded.map_err(|error| self.malformed(doing, error))
+        decoded
+            .map(Ok)
+            .map_err(|error| self.malformed(doing, error))
     }
 
     /// Sends a CLOSE.

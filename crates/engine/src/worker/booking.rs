@@ -16,12 +16,13 @@ use std::hint;
 use smbench_model::Nanos;
 use smbench_model::kind::OpKind;
 use smbench_model::operations::RequestResult;
-use smbench_model::record::{EventKind, OperationFailure, Recorder, Times};
+use smbench_model::record::{EventKind, OperationFailure, Reclaimed, Recorder, Times};
 use smbench_model::sessions::Caching;
 
 use crate::drivers::driver::{Answer, Extent, ListingEvent, Sink};
 use crate::drivers::dropped::{Dropped, LostLink};
 use crate::smb::session::caching::Acknowledged;
+use crate::worker::event_instants::EventInstants;
 use crate::worker::load_control::LoadControl;
 use crate::worker::member::Member;
 use crate::worker::slot::{Slot, SlotState, WrongAnswer};
@@ -70,6 +71,10 @@ pub(super) struct Clients<S> {
     pub(super) begin: Nanos,
     /// When lost connections were last replaced.
     pub(super) back_since: Nanos,
+    /// The instants of the plan's events.
+    pub(super) events: EventInstants,
+    /// Index of the event before the last loss of a connection.
+    after_event: Option<u32>,
 }
 
 /// Records the answers received at one instant.
@@ -121,14 +126,24 @@ impl<S: Supply> Sink for Booking<'_, S> {
         self.recorder.success(kind, 0, took);
     }
 
-    fn link_lost(&mut self, lost: &LostLink) {
+    fn link_lost(&mut self, lost: &LostLink, clients: u32) {
         self.book_event(EventKind::LinkLost, lost.at);
+        self.clients.after_event = self.clients.events.last_before(lost.at);
+        let losses = self.recorder.losses_mut(self.clients.after_event);
+        losses.clients += u64::from(clients);
     }
 
-    fn link_back(&mut self) {
+    fn link_back(&mut self, handles: &Reclaimed) {
         self.book_event(EventKind::LinkBack, self.now);
+        let losses = self.recorder.losses_mut(self.clients.after_event);
+        losses.handles.merge(handles);
         self.clients
             .end_actions(self.now, self.in_window, self.recorder);
+    }
+
+    fn came_back(&mut self, lost_at: Nanos, after: Nanos) {
+        let event = self.clients.events.last_before(lost_at);
+        self.recorder.losses_mut(event).came_back(after);
     }
 
     fn parts(&mut self, slot: u32, parts: impl Iterator<Item = (OpKind, Nanos)>) {
@@ -182,6 +197,8 @@ impl<S: Supply> Clients<S> {
             outstanding,
             begin: Nanos(0),
             back_since: Nanos(0),
+            events: EventInstants::default(),
+            after_event: None,
         }
     }
 

@@ -122,6 +122,7 @@ fn accepted<D: Driver, S: Supply>(
         breaks,
         acknowledged,
         connections,
+        reclaimed: _,
         refused: _,
     } = opened;
     group.granted = granted;

@@ -111,7 +111,7 @@ impl Slot {
             ..
         } = self.operation;
         if let (OpKind::Write, Some(ledger), SlotState::InFlight) = (kind, ledger, self.state) {
-            ledger.write_failed(file, offset, length);
+            ledger.write_unanswered(file, offset, length);
         }
     }
 }

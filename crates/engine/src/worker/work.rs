@@ -4,11 +4,13 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
+use std::future::poll_fn;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
 use smbench_model::Nanos;
+use smbench_model::event::EventAction;
 use smbench_model::load::Ramp;
 use smbench_model::record::{Dropout, Recorder};
 use smbench_model::sessions::Caching;
@@ -25,6 +27,7 @@ use crate::worker::assignment::{Assignment, WorkerMessage, WorkerParts, WorkerRe
 use crate::worker::booking::book_acknowledged;
 use crate::worker::cancelled::{CANCEL_GRACE, cancelled_for};
 use crate::worker::closing::close;
+use crate::worker::event_instants::EventInstants;
 use crate::worker::figures::Figures;
 use crate::worker::gauge;
 use crate::worker::group::Group;
@@ -143,6 +146,7 @@ pub(crate) async fn put_load_on<D: Driver, S: Supply>(
     let control = LoadControl::new(worker, schedule, schedules, alarm);
     let control = Rc::new(control);
     let mut running = helpers(&poller, &control)?;
+    push_cuts(&mut running, worker, shared, schedule)?;
     for group in &groups {
         // Counted before the load, even if the load begins with the window.
         count_setup(&mut shared.borrow_mut().recording.recorder, group);
@@ -206,6 +210,37 @@ fn helpers<'a, G: 'a>(
     Ok(tasks)
 }
 
+/// Adds the helper that cuts connections where an event asks for it, if one does.
+fn push_cuts<'a, G: 'a>(
+    tasks: &mut Tasks<'a, EndedGroup<G>>,
+    worker: &Assignment,
+    shared: &RefCell<Shared>,
+    schedule: Schedule,
+) -> std::io::Result<()> {
+    let events = worker.plan.work.events.iter();
+    let drops = events.filter_map(|event| match event.action {
+        EventAction::Drop(percent) => Some((schedule.open + event.at.into(), percent)),
+        EventAction::Exec(_) => None,
+    });
+    let drops: Vec<_> = drops.collect();
+    if drops.is_empty() {
+        return Ok(());
+    }
+    let sockets = shared.borrow().sockets.clone();
+    let timer = PolledTimer::new(&sockets.poller)?;
+    tasks.push_helper(async move {
+        for (at, percent) in drops {
+            while clock::now() < at {
+                timer.set(at.since(clock::now()))?;
+                poll_fn(|_| timer.poll_expired()).await?;
+            }
+            sockets.cuts.cut(percent);
+        }
+        Ok(())
+    });
+    Ok(())
+}
+
 /// Adds a task for the load of each group.
 fn push_groups<'a, D: Driver, S: Supply + 'a>(
     running: &mut Tasks<'a, EndedGroup<Group<D, S>>>,
@@ -219,10 +254,12 @@ fn push_groups<'a, D: Driver, S: Supply + 'a>(
     let caches = worker.plan.sessions.caching != Caching::None;
     let cost = worker.plan.largest_charge();
     let under_load = Rc::new(Cell::new(groups.len()));
+    let events = EventInstants::of(&worker.plan.work.events, schedule.open);
     for (number, mut group) in groups.into_iter().enumerate() {
         group.number = number;
         group.window_end = schedule.close;
         group.clients.begin = schedule.begin;
+        group.clients.events = events.clone();
         for member in &mut group.clients.members {
             member.observe(&schedule);
             if control.alarm.is_some() {

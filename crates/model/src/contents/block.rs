@@ -126,6 +126,19 @@ pub enum Mismatch {
         /// The block's stamp.
         found: Stamp,
     },
+    /// A sound block of a write whose connection was lost, over a later one that was stored.
+    #[error(
+        "the block at {offset} holds {found}, whose connection was lost, but generation {oldest} \
+         was already stored"
+    )]
+    Late {
+        /// The block's offset in the file.
+        offset: u64,
+        /// The oldest generation that the block could hold.
+        oldest: u32,
+        /// The block's stamp.
+        found: Stamp,
+    },
 }
 
 impl Mismatch {
@@ -136,7 +149,8 @@ impl Mismatch {
             Self::Byte { offset, .. }
             | Self::OtherRun { offset, .. }
             | Self::Foreign { offset, .. }
-            | Self::Stale { offset, .. } => *offset,
+            | Self::Stale { offset, .. }
+            | Self::Late { offset, .. } => *offset,
         }
     }
 }

@@ -21,8 +21,13 @@
 //! [`Plan`](crate::plan::Plan) with verification has no others. Not here: the
 //! contents ([`crate::contents::block`]).
 
+use std::collections::HashSet;
+
 use crate::contents::block::{BLOCK_BYTES, Mismatch, Salt, Stamp, Tear, check, check_torn};
 use crate::files::{FileSet, Scope};
+
+/// The largest number of writes without an answer that a ledger remembers.
+const UNANSWERED_MAX: usize = 1 << 16;
 
 /// One client's knowledge of the contents of its files. It has 24 bytes for each
 /// block of a private file, 48 KiB per MiB, and none for shared files.
@@ -38,6 +43,9 @@ pub struct Ledger {
     blocks_per_file: usize,
     /// The blocks of all files in order; empty for shared files.
     blocks: Vec<BlockState>,
+    /// Generations of writes to private files whose connection was lost, up to
+    /// [`UNANSWERED_MAX`].
+    unanswered: HashSet<u32>,
     /// Whether other clients may write to the files.
     others: OtherWriters,
 }
@@ -147,6 +155,7 @@ impl Ledger {
             epoch: 0,
             blocks_per_file,
             blocks: vec![BlockState::default(); tracked],
+            unanswered: HashSet::new(),
             others,
         }
     }
@@ -181,6 +190,17 @@ impl Ledger {
     /// blocks may or may not hold it.
     pub fn write_failed(&mut self, file: u32, offset: u64, length: u32) {
         self.write_answered(file, offset, length, WriteOutcome::Failed);
+    }
+
+    /// Notes that a write gets no answer, because its connection was lost. The blocks may or may
+    /// not hold it, or hold it later.
+    pub fn write_unanswered(&mut self, file: u32, offset: u64, length: u32) {
+        if self.unanswered.len() < UNANSWERED_MAX {
+            let blocks = self.range(file, offset, u64::from(length)).iter();
+            let generations: Vec<_> = blocks.map(|block| block.latest).collect();
+            self.unanswered.extend(generations);
+        }
+        self.write_failed(file, offset, length);
     }
 
     fn write_answered(&mut self, file: u32, offset: u64, length: u32, answer: WriteOutcome) {
@@ -284,6 +304,13 @@ impl Ledger {
             // The floor may have risen after the read was sent. The server may have
             // answered the read from before the write.
             Ok(ReadVerdict::Unjudged)
+        } else if self.unanswered.contains(&generation) {
+            let oldest = block.floor;
+            Err(Mismatch::Late {
+                offset,
+                oldest,
+                found,
+            })
         } else {
             Err(Mismatch::Stale {
                 offset,

@@ -6,12 +6,14 @@ use crate::action::Action;
 use crate::bounds::REQUEST_BYTES_MAX;
 use crate::contents::Verify;
 use crate::contents::block::BLOCK_BYTES;
+use crate::event::{EventAction, PlannedEvent};
 use crate::fileio::FileioProblem;
 use crate::files::Scope;
 use crate::generator::{DriverKind, Generator};
 use crate::kind::OpKind;
 use crate::part::ClientPart;
 use crate::plan::Problem;
+use crate::sessions::FailoverProblem;
 use crate::units::Size;
 use crate::work::WorkProblem;
 use crate::workload::Requests;
@@ -47,7 +49,34 @@ impl Plan {
         let (largest, charge) = (self.largest_unsplit(), self.costliest(1));
         let connections = self.sessions.connections.check(largest, charge, dialects);
         connections.map_err(|(option, problem)| (option, problem.into()))?;
+        self.check_failover()?;
         self.check_unsplit()
+    }
+
+    /// Checks what clients do when they lose their connection, and the events that cut it.
+    fn check_failover(&self) -> Result<(), (&'static str, Problem)> {
+        let failover = &self.sessions.failover;
+        let checked = failover.check(self.sessions.caching);
+        checked.map_err(|(option, problem)| (option, problem.into()))?;
+        let drops = |event: &PlannedEvent| matches!(event.action, EventAction::Drop(_));
+        let workload = &self.only().workload;
+        let problem = match failover.reconnect {
+            None if self.work.events.iter().any(drops) => {
+                return Err(("event", FailoverProblem::NoReconnect("event drop").into()));
+            }
+            None => return Ok(()),
+            Some(_) if workload.replay().is_some() => {
+                "in a replay, whose opens cannot be made again: drop it"
+            }
+            Some(_) if workload.actions().contains(&Action::Session) => {
+                "with operation session, which makes its connections itself: drop it"
+            }
+            Some(_) if self.generator.driver != DriverKind::Native => {
+                "with this driver: use the native one"
+            }
+            Some(_) => return Ok(()),
+        };
+        Err(("reconnect", FailoverProblem::Work(problem).into()))
     }
 
     /// Checks the operations whose bytes one request asks for.

@@ -16,7 +16,7 @@ use crate::fileio::FileioProblem;
 use crate::generator::{DriverKind, GeneratorProblem};
 use crate::load::THINK_TIME_MAX;
 use crate::part::ClientRange;
-use crate::sessions::ConnectionsProblem;
+use crate::sessions::{ConnectionsProblem, FailoverProblem};
 use crate::setting::spelled;
 use crate::tree::TreeProblem;
 use crate::units::{Size, format_duration};
@@ -295,6 +295,9 @@ pub enum Problem {
     /// A problem with the connections.
     #[error(transparent)]
     Connections(#[from] ConnectionsProblem),
+    /// A problem with what clients do when they lose their connection.
+    #[error(transparent)]
+    Failover(#[from] FailoverProblem),
     /// CIFS does not have the option.
     #[error("CIFS {0}")]
     Cifs(&'static str),

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::in_flight::WaitsByKind;
-use super::{CachingRecord, LoadEvents, OperationFailure, ReplayDifference, Verification};
+use super::{
+    CachingRecord, DataFaults, LoadEvents, Losses, OperationFailure, ReplayDifference, Verification,
+};
 use crate::kind::OpKind;
 
 /// The largest number of different causes in one recorder. A server could invent
@@ -29,6 +31,10 @@ pub(super) struct Incidents {
     pub(super) in_flight: WaitsByKind,
     /// What happened to connections.
     pub(super) events: LoadEvents,
+    /// What lost connections cost.
+    pub(super) losses: Losses,
+    /// Wrong data under verification, by kind.
+    pub(super) faults: DataFaults,
 }
 
 impl Incidents {
@@ -68,6 +74,8 @@ impl Incidents {
         if other.events != LoadEvents::default() {
             self.events.merge(&other.events);
         }
+        self.losses.merge(&other.losses);
+        self.faults.merge(&other.faults);
         if self.first_wrong_data.is_none() {
             self.first_wrong_data.clone_from(&other.first_wrong_data);
         }

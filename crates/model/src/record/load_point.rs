@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::cpu::ServerCpuRecord;
+use crate::event::EventRecord;
 use crate::hooks::HooksRecord;
 use crate::load::Rate;
 use crate::record::{
@@ -210,4 +211,6 @@ pub struct LoadPointRecord {
     pub unsent: u32,
     /// What was done around the load point.
     pub hooks: HooksRecord,
+    /// The events of the plan, in their order.
+    pub events: Vec<EventRecord>,
 }

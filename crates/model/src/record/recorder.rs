@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use smbench_protocol::NtStatus;
 
 use super::incidents::Incidents;
-use super::{CachingRecord, ClosingWaits, LoadEvent};
+use super::{CachingRecord, ClosingWaits, EventLosses, LoadEvent};
 use crate::Nanos;
 use crate::contents::block::Mismatch;
 use crate::contents::verify::ReadVerdict;
@@ -296,6 +296,13 @@ impl Recorder {
     pub fn wrong_data(&mut self, kind: OpKind, (client, file): (u32, u32), mismatch: &Mismatch) {
         self.failure(kind, OperationFailure::WrongData);
         self.incidents.verification.wrong += 1;
+        let faults = &mut self.incidents.faults;
+        match mismatch {
+            Mismatch::Stale { .. } => faults.lost += 1,
+            Mismatch::Late { .. } => faults.doubled += 1,
+            Mismatch::Byte { .. } => faults.torn += 1,
+            Mismatch::OtherRun { .. } | Mismatch::Foreign { .. } => {}
+        }
         self.incidents
             .first_wrong_data
             .get_or_insert_with(|| format!("client {client}, file {file}: {mismatch}"));
@@ -312,6 +319,11 @@ impl Recorder {
     /// Keeps what happened to the connection of clients.
     pub fn event(&mut self, event: LoadEvent) {
         self.incidents.events.add(event);
+    }
+
+    /// Returns what lost connections cost after the event with this index, to add to it.
+    pub fn losses_mut(&mut self, event: Option<u32>) -> &mut EventLosses {
+        self.incidents.losses.after_mut(event)
     }
 
     /// Adds the records of another worker.

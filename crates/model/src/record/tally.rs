@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::incidents::Incidents;
 use super::{
-    CachingRecord, ClosingWaits, LoadEvents, OpRecord, OperationFailure, Recorder,
-    ReplayDifference, Verification,
+    CachingRecord, ClosingWaits, DataFaults, LoadEvents, Losses, OpRecord, OperationFailure,
+    Recorder, ReplayDifference, Verification,
 };
 use crate::kind::{ByKind, Direction, OpKind};
 
@@ -172,6 +172,28 @@ impl Tally {
     #[must_use]
     pub const fn events(&self) -> &LoadEvents {
         &self.incidents.events
+    }
+
+    /// Returns what lost connections cost, by event.
+    #[must_use]
+    pub const fn losses(&self) -> &Losses {
+        &self.incidents.losses
+    }
+
+    /// Returns the data that was found wrong, by kind.
+    #[must_use]
+    pub const fn faults(&self) -> DataFaults {
+        self.incidents.faults
+    }
+
+    /// Returns the number of operations that failed because their connection was lost. A step is
+    /// counted with its operation.
+    #[must_use]
+    pub fn lost_with_connection(&self) -> u64 {
+        let failures = self.incidents.failures.iter();
+        let lost = failures
+            .filter(|((kind, failure), _)| *failure == OperationFailure::Lost && !kind.is_step());
+        lost.map(|(_, count)| count).sum()
     }
 
     /// Returns the caching granted and revoked.

@@ -8,7 +8,7 @@ use super::*;
 use crate::contents::Verify;
 use crate::generator::{DriverKind, Pinning};
 use crate::load::{Ramp, Spacing};
-use crate::sessions::Mode;
+use crate::sessions::{HandleDurability, Mode};
 use crate::workload::Timing;
 
 #[test]
@@ -62,6 +62,9 @@ fn a_full_profile_is_read() {
         connections_per_session = 2
         credits = 64
         source_ip = "127.0.0.1-127.0.0.4"
+        reconnect = "30s"
+        nodes = "127.0.0.1,[::1]:446"
+        handles = "durable"
         verify = true
         until_quiet = "1m"
         "#,
@@ -114,6 +117,7 @@ fn a_full_profile_is_read() {
                 seed: Some(7),
                 verify: Some(Verify::ReadBack),
                 file_size: None,
+                event: None,
             },
             generator: GeneratorSpec {
                 threads: Some(4),
@@ -141,6 +145,9 @@ fn a_full_profile_is_read() {
                 connections_per_session: Some(2),
                 credits: Some(64),
                 source_ip: Some("127.0.0.1-127.0.0.4".parse().unwrap()),
+                reconnect: Some(Duration::from_secs(30)),
+                nodes: Some("127.0.0.1,[::1]:446".parse().unwrap()),
+                handles: Some(HandleDurability::Durable),
             },
         },
     };

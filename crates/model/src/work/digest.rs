@@ -7,6 +7,7 @@ use super::Population;
 use crate::access::{Access, AccessLine, SizeWeight};
 use crate::action::WeightedAction;
 use crate::digest::Digest;
+use crate::event::PlannedEvent;
 use crate::fileio::{Fileio, Flushing, RequestSpread, TestMode};
 use crate::files::FileSet;
 use crate::load::{LoadModel, Rate, ThinkTime};
@@ -24,6 +25,12 @@ pub(super) fn add_populations(populations: &[Population], digest: &mut Digest) {
         digest.hash()
     });
     digest.add("populations", &digests.collect::<Vec<_>>());
+}
+
+/// Returns events as written, if there are any.
+pub(super) fn texts(events: &[PlannedEvent]) -> Option<Vec<String>> {
+    let texts = || events.iter().map(PlannedEvent::to_string).collect();
+    (!events.is_empty()).then(texts)
 }
 
 /// Returns the rates of the load points, if there are several.

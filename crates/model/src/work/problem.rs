@@ -5,6 +5,7 @@ use std::time::Duration;
 use thiserror::Error;
 
 use crate::bounds::{OUTSTANDING_MAX, PERIOD_MAX, REPEAT_MAX};
+use crate::event::EVENTS_PER_POINT_MAX;
 use crate::lists::clients::CLIENTS_MAX;
 use crate::units::format_duration;
 
@@ -14,6 +15,24 @@ pub enum WorkProblem {
     /// There are no load points.
     #[error("there are no load points: give one or more numbers of clients")]
     NoLoadPoints,
+    /// There are too many events.
+    #[error("there are {0} events: at most {EVENTS_PER_POINT_MAX} are possible")]
+    TooManyEvents(usize),
+    /// An event is after the end of the window.
+    #[error(
+        "the event at {} is after the end of the window, which is {} long: give an earlier time, or \
+         a longer duration",
+        format_duration(*.at), format_duration(*.window)
+    )]
+    EventAfterEnd {
+        /// The time of the event.
+        at: Duration,
+        /// Length of the shortest window.
+        window: Duration,
+    },
+    /// Events in a window without a set length.
+    #[error("events need a window of a set length: drop them, or the number of loops")]
+    EventsCounted,
     /// The number of clients is out of bounds.
     #[error("a load point has {0} clients: give 1 to {CLIENTS_MAX}")]
     Clients(u32),

@@ -56,6 +56,9 @@ pub struct SessionConfig {
     /// Identifies this client to the server. It is the same on all connections
     /// of a session.
     pub client_guid: [u8; 16],
+    /// The id of an earlier session of this client, which the server then ends; 0 for none
+    /// (MS-SMB2 2.2.5).
+    pub previous_session: u64,
     /// Random bytes for the 3.1.1 pre-authentication salt.
     pub salt: [u8; 32],
     /// Random bytes that the nonces of encryption start from.

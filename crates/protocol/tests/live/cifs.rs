@@ -77,6 +77,7 @@ fn config(server: &ScratchSamba, signing: Policy) -> SessionConfig {
         credit_cap: None,
         channels: Channels::One,
         client_guid: [1; 16],
+        previous_session: 0,
         salt: [2; 32],
         nonce_seed: [3; 12],
     }

@@ -112,6 +112,7 @@ impl Peer {
             credit_cap: None,
             channels: Channels::One,
             client_guid: [CLIENTS.fetch_add(1, Ordering::Relaxed); 16],
+            previous_session: 0,
             salt: [2; 32],
             nonce_seed: [3; NONCE_SEED_LEN],
         };

@@ -74,6 +74,7 @@ fn load_points(profile: &ProfileContent<'_>) -> Section {
         let more = [
             text::populations(&server.curve),
             text::jobs(server.run),
+            text::failover(server.run),
             text::repeats(&server.curve),
             text::server_cpu(&server.curve),
             Some(text::generator_cpu(&server.curve, cpus)),

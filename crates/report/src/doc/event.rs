@@ -1,12 +1,26 @@
 //! What happened to clients during a load point.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use smbench_model::record::LoadEvent;
+use smbench_model::hooks::HookRecord;
+use smbench_model::record::{EventLosses, LoadEvent, LoadPointRecord, OperationFailure, Series};
 
-/// Something that happened to clients at an instant of a load point.
+use crate::latency::{Hdr, LatencyDoc};
+
+/// Throughput counts as before from this share on.
+const RECOVERED: f64 = 0.95;
+/// Whole intervals before an event whose mean counts as the throughput before it.
+const INTERVALS_BEFORE: usize = 10;
+/// The kind of losses that no event of the plan came before.
+const UNPLANNED: &str = "loss";
+/// The name of a handle that the server had not promised to keep.
+const NOT_GRANTED: &str = "not-granted";
+
+/// A lost connection, or one that is replaced, at an instant of a load point.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct EventDoc {
+pub struct LinkDoc {
     /// What happened: `link-lost` if a connection was lost, `link-back` if its clients have
     /// sessions again.
     pub kind: String,
@@ -16,12 +30,187 @@ pub struct EventDoc {
     pub clients: u32,
 }
 
-impl From<&LoadEvent> for EventDoc {
+impl From<&LoadEvent> for LinkDoc {
     fn from(event: &LoadEvent) -> Self {
         Self {
             kind: event.kind.name().to_owned(),
             at_s: event.at.as_secs_f64(),
             clients: event.clients,
         }
+    }
+}
+
+/// An event of the plan, and what the losses of connections after it cost. A loss belongs to the
+/// last event before it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct EventDoc {
+    /// What was done: `drop` or `exec`. `loss` has the losses before all events of the plan.
+    pub kind: String,
+    /// The event as it was asked for, such as `at 30s: drop 100%`. Absent if nothing was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub event: Option<String>,
+    /// Seconds from the start of the window to the event; `null` if the load ended before, and of
+    /// losses before all events.
+    pub at_s: Option<f64>,
+    /// Number of clients that lost their connection.
+    pub clients: u64,
+    /// Number of those that had no answer again before the load ended.
+    pub clients_away: u64,
+    /// Time of each client that came back from its last answer before the loss to its first
+    /// answer after it; `null` if none came back.
+    pub blackout_ns: Option<LatencyDoc>,
+    /// All of these times, in the format of an operation's histogram. Absent if there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blackout_hdr: Option<Hdr>,
+    /// Seconds from the event until an interval of the series had 95 % of the throughput before
+    /// it, or of the operations if no data was moved. It is exact to an interval. Absent if that
+    /// was not reached before the next event, or if no whole interval was before the event.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recovery_s: Option<f64>,
+    /// Number of durable handles that the server had kept.
+    pub handles_kept: u64,
+    /// Number of handles that it had not kept, though they were asked for.
+    pub handles_lost: u64,
+    /// The same by its answer; `not-granted` if it had promised nothing. Absent if there are none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub handles_lost_by: BTreeMap<String, u64>,
+    /// Number of requests without an answer that were sent again.
+    pub requests_repeated: u64,
+    /// Number of operations without an answer that failed.
+    pub operations_failed: u64,
+    /// The command that was run. Absent if the event has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<HookRecord>,
+}
+
+impl EventDoc {
+    /// Returns the events of a load point, after the losses before all of them.
+    pub(crate) fn all(record: &LoadPointRecord) -> Vec<Self> {
+        let losses = record.ops.losses();
+        let unplanned = losses
+            .after(None)
+            .map(|losses| Self::with(UNPLANNED, losses));
+        let nothing = EventLosses::default();
+        let planned = (0..).zip(&record.events).map(|(index, event)| {
+            let after = losses.after(Some(index)).unwrap_or(&nothing);
+            let next = record.events.get(index as usize + 1);
+            let until = next.and_then(|next| next.at).map(|at| at.as_secs_f64());
+            let at_s = event.at.map(|at| at.as_secs_f64());
+            Self {
+                event: Some(event.event.to_string()),
+                at_s,
+                recovery_s: at_s.and_then(|at_s| recovery_s(&record.series, at_s, until)),
+                command: event.command.clone(),
+                ..Self::with(event.event.action.name(), after)
+            }
+        });
+        unplanned.into_iter().chain(planned).collect()
+    }
+
+    fn with(kind: &str, losses: &EventLosses) -> Self {
+        let by = losses.handles.lost.iter();
+        let by = by.map(|(status, count)| {
+            let named = status.map(|status| OperationFailure::Status(status).name());
+            (named.unwrap_or_else(|| NOT_GRANTED.to_owned()), *count)
+        });
+        Self {
+            kind: kind.to_owned(),
+            event: None,
+            at_s: None,
+            clients: losses.clients,
+            clients_away: losses.still_away(),
+            blackout_ns: LatencyDoc::of(&losses.blackout),
+            blackout_hdr: (!losses.blackout.is_empty()).then(|| Hdr::from(&losses.blackout)),
+            recovery_s: None,
+            handles_kept: losses.handles.kept,
+            handles_lost: losses.handles.lost.values().sum(),
+            handles_lost_by: by.collect(),
+            requests_repeated: losses.repeated,
+            operations_failed: losses.failed,
+            command: None,
+        }
+    }
+
+    /// Adds the same event of another part of the clients.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.clients += other.clients;
+        self.clients_away += other.clients_away;
+        let parts = [&self.blackout_hdr, &other.blackout_hdr]
+            .into_iter()
+            .flatten();
+        let pooled = crate::latency::pool(parts);
+        self.blackout_ns = LatencyDoc::of(&pooled);
+        self.blackout_hdr = (!pooled.is_empty()).then(|| Hdr::from(&pooled));
+        self.recovery_s = match (self.recovery_s, other.recovery_s) {
+            (Some(one), Some(two)) => Some(one.max(two)),
+            _ => None,
+        };
+        self.handles_kept += other.handles_kept;
+        self.handles_lost += other.handles_lost;
+        for (status, count) in &other.handles_lost_by {
+            *self.handles_lost_by.entry(status.clone()).or_default() += count;
+        }
+        self.requests_repeated += other.requests_repeated;
+        self.operations_failed += other.operations_failed;
+        self.command = self.command.take().or_else(|| other.command.clone());
+    }
+}
+
+/// Returns the seconds from an event until the series has its throughput again.
+fn recovery_s(series: &Series, at_s: f64, until_s: Option<f64>) -> Option<f64> {
+    let length_s = series.interval.as_secs_f64();
+    let carries = series.all.iter().any(|interval| interval.bytes > 0);
+    let amounts: Vec<_> = series
+        .all
+        .iter()
+        .map(|interval| if carries { interval.bytes } else { interval.count } as f64)
+        .collect();
+    // The conversions saturate.
+    let index = |seconds: f64| (seconds / length_s) as usize;
+    let event = index(at_s);
+    let before = amounts.get(event.saturating_sub(INTERVALS_BEFORE)..event)?;
+    if before.is_empty() {
+        return None;
+    }
+    let enough = RECOVERED * before.iter().sum::<f64>() / before.len() as f64;
+    let end = until_s.map_or(amounts.len(), index).min(amounts.len());
+    let after = amounts.get(event..end)?;
+    let Some(dip) = after.iter().position(|amount| *amount < enough) else {
+        return Some(0.0);
+    };
+    let back = after[dip..].iter().position(|amount| *amount >= enough)?;
+    Some((event + dip + back) as f64 * length_s - at_s)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use smbench_model::record::IntervalSummary;
+
+    use super::*;
+
+    #[test]
+    fn the_recovery_ends_with_the_first_interval_that_is_as_before() {
+        let series = |amounts: &[u64]| Series {
+            interval: Duration::from_secs(1),
+            all: amounts
+                .iter()
+                .map(|count| IntervalSummary {
+                    count: *count,
+                    ..IntervalSummary::default()
+                })
+                .collect(),
+            ..Series::default()
+        };
+        let dip = series(&[100, 100, 40, 0, 60, 97, 100]);
+        assert_eq!(recovery_s(&dip, 2.5, None), Some(2.5));
+        assert_eq!(recovery_s(&dip, 2.5, Some(4.0)), None);
+        assert_eq!(recovery_s(&dip, 0.5, None), None);
+        assert_eq!(
+            recovery_s(&series(&[100, 100, 99, 98]), 2.2, None),
+            Some(0.0)
+        );
+        assert_eq!(recovery_s(&series(&[100, 100, 50, 50]), 2.2, None), None);
     }
 }

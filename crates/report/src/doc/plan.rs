@@ -8,12 +8,13 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use smbench_model::contents::Verify;
+use smbench_model::event::PlannedEvent;
 use smbench_model::generator::{Generator, Pinning};
 use smbench_model::limits::Limits;
 use smbench_model::load::{LoadModel, Ramp, RateScope, Spacing};
 use smbench_model::plan::Plan;
 use smbench_model::record::Origin;
-use smbench_model::sessions::{Caching, Mode, SessionOptions, Sessions};
+use smbench_model::sessions::{Caching, HandleDurability, Mode, SessionOptions, Sessions};
 use smbench_model::target::ClientAccount;
 
 use super::named::Named;
@@ -81,6 +82,10 @@ pub struct PlanDoc {
     pub ramp_down_s: f64,
     /// Seed of every random choice.
     pub seed: u64,
+    /// What was done at instants of each window, such as `at 30s: drop 100%`. Absent if there was
+    /// nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub events: Vec<String>,
     /// The load generator; its keys are among those of the plan.
     #[serde(flatten)]
     pub generator: PlanGeneratorDoc,
@@ -170,6 +175,18 @@ pub struct PlanSessionsDoc {
     /// Number of different accounts of the clients. Absent if all log on as one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accounts: Option<u32>,
+    /// Seconds for which a client that lost its connection tried to come back. Absent if it
+    /// dropped out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reconnect_s: Option<f64>,
+    /// Addresses of the server that such a client tried in turn, such as
+    /// `192.0.2.11,192.0.2.12`. Absent if those were the addresses of its name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nodes: Option<String>,
+    /// The handles of files held open that were to outlive a lost connection: `durable` or
+    /// `persistent`. Absent if files were opened again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handles: Option<Named<HandleDurability>>,
 }
 
 /// Spacing of operations at a rate.
@@ -312,6 +329,12 @@ impl PlanDoc {
             until_steady_s: plan.work.until_steady.map(|most| most.as_secs_f64()),
             ramp_down_s: plan.work.ramp_down.as_secs_f64(),
             seed: plan.work.seed,
+            events: plan
+                .work
+                .events
+                .iter()
+                .map(PlannedEvent::to_string)
+                .collect(),
             generator: PlanGeneratorDoc::from(&plan.generator),
             operations: None,
             sessions: PlanSessionsDoc::from(&plan.sessions),
@@ -344,6 +367,7 @@ impl From<&Sessions> for PlanSessionsDoc {
             options,
             connections,
             caching,
+            failover,
         } = sessions;
         let algorithm = options.signing_algorithm;
         let algorithm = algorithm.map_or("auto", |algorithm| algorithm.name());
@@ -363,6 +387,10 @@ impl From<&Sessions> for PlanSessionsDoc {
             credits: connections.credits,
             source_ip: connections.sources.as_ref().map(ToString::to_string),
             accounts: different(&target.accounts),
+            reconnect_s: failover.reconnect.map(|limit| limit.as_secs_f64()),
+            nodes: (!failover.nodes.as_slice().is_empty()).then(|| failover.nodes.to_string()),
+            handles: (failover.handles != HandleDurability::None)
+                .then_some(Named::Known(failover.handles)),
         }
     }
 }

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use smbench_model::hooks::{HookRecord, QuietRecord};
-use smbench_model::record::{Dropout, OpTotals, Verification};
+use smbench_model::record::{DataFaults, Dropout, OpTotals, Verification};
 
 use super::counters::ServerCountersDoc;
-use super::event::EventDoc;
+use super::event::{EventDoc, LinkDoc};
 use super::generator::GeneratorDoc;
 use super::host::HostPointDoc;
 use super::operation::{DifferenceDoc, FailureDoc, OpDoc, ReplayedDoc, is_asked_for};
@@ -100,13 +100,17 @@ pub struct LoadPointDoc {
     pub clients_served: Option<u32>,
     /// Clients that did not run the whole window.
     pub dropouts: Vec<Dropout>,
+    /// The events of the plan, and what lost connections cost. Absent if the plan has none, and
+    /// no client that comes back has lost its connection.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub events: Vec<EventDoc>,
     /// Connections that were lost and replaced under load, in the order of instants. Absent if
     /// there were none. A run that does not replace connections has `dropouts` instead.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub events: Vec<EventDoc>,
-    /// Number of further events, which `events` does not list. Absent if there are none.
+    pub links: Vec<LinkDoc>,
+    /// Number of further entries that `links` does not have. Absent if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub events_left_out: Option<u64>,
+    pub links_left_out: Option<u64>,
     /// The generator's own use of CPU and memory.
     pub client: ClientDoc,
     /// The server's own use of CPU. Absent in documents of releases that did not
@@ -183,6 +187,10 @@ pub struct LoadPointDoc {
     /// of runs that did not compare, and of releases that did not count it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verification: Option<Verification>,
+    /// The data that was found wrong, by what the stamps in it show. Absent unless a run that
+    /// verifies lets clients come back after lost connections.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verify: Option<DataFaults>,
     /// Seconds of the window, summed over clients, in which a request was due but
     /// the server had not granted a credit for it.
     pub credit_starved_s: f64,

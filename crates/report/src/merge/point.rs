@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram;
 use smbench_model::load::RateScope;
-use smbench_model::record::{Dropout, Fairness, SetupRecord};
+use smbench_model::record::{DataFaults, Dropout, Fairness, SetupRecord};
 
 use super::error::MergeError;
 use super::machines::{ClientWaits, client, generator, latency_noise, server_cpu};
@@ -16,7 +16,8 @@ use super::{hosts, series};
 use crate::convert::{concurrency, misses_rate, opened, setup, stall, steady, throughput_mbps};
 use crate::curve::total;
 use crate::doc::{
-    EventDoc, FairnessDoc, LoadPointDoc, Named, OfferedDoc, OpDoc, PlanDoc, SeriesDoc, TcpDoc,
+    EventDoc, FairnessDoc, LinkDoc, LoadPointDoc, Named, OfferedDoc, OpDoc, PlanDoc, SeriesDoc,
+    TcpDoc,
 };
 use crate::latency::{LatencyDoc, pool};
 use crate::statistics::per;
@@ -137,12 +138,6 @@ pub(super) fn merged(parts: &[PartPoint<'_>]) -> Result<LoadPointDoc, MergeError
     let sum = |of: fn(&LoadPointDoc) -> u64| total(parts.iter().map(|part| of(part.point)));
     let seconds =
         |of: fn(&LoadPointDoc) -> f64| parts.iter().map(|part| of(part.point)).sum::<f64>();
-    let mut plans = parts.iter().map(|part| &part.part.doc.plan);
-    let end = if plans.all(PlanDoc::is_until_replayed) {
-        WindowEnd::Clients
-    } else {
-        WindowEnd::Clock
-    };
     let asked_for = || parts.iter().flat_map(|part| part.point.asked_for());
     let service = pool(asked_for().map(|op| &op.hdr));
     let window_s = longest(parts, |point| Some(point.window_s)).unwrap_or(0.0);
@@ -152,7 +147,7 @@ pub(super) fn merged(parts: &[PartPoint<'_>]) -> Result<LoadPointDoc, MergeError
     let mbps = throughput_mbps(bytes_read.saturating_add(bytes_written), window_s);
     let ops_per_s = per(service.len() as f64, window_s);
     let stall = stalled(parts, service.max());
-    let invalid_reason = invalid_reason(parts, end);
+    let invalid_reason = invalid_reason(parts, window_end(parts));
     let waits = ClientWaits {
         clients,
         window_s,
@@ -189,7 +184,8 @@ pub(super) fn merged(parts: &[PartPoint<'_>]) -> Result<LoadPointDoc, MergeError
         clients_served: count(parts, |point| point.clients_served),
         dropouts: dropouts(parts),
         events: events(parts),
-        events_left_out: events_left_out(parts),
+        links: links(parts),
+        links_left_out: links_left_out(parts),
         client: client(parts, service.len()),
         server_cpu: server_cpu(parts, mbps, ops_per_s, window_s),
         server_counters: None,
@@ -209,6 +205,7 @@ pub(super) fn merged(parts: &[PartPoint<'_>]) -> Result<LoadPointDoc, MergeError
         unanswered_ns_max: unanswered_ns_max(parts),
         caching: caching(parts),
         verification: verification(parts),
+        verify: faults(parts),
         credit_starved_s: waits.credit_starved_s,
         held_back_s: waits.held_back_s,
         // Each part has its own, and its own document.
@@ -216,6 +213,16 @@ pub(super) fn merged(parts: &[PartPoint<'_>]) -> Result<LoadPointDoc, MergeError
         after_point: None,
         quiet: None,
     })
+}
+
+/// Returns what ends the windows of the parts.
+fn window_end(parts: &[PartPoint<'_>]) -> WindowEnd {
+    let mut plans = parts.iter().map(|part| &part.part.doc.plan);
+    if plans.all(PlanDoc::is_until_replayed) {
+        WindowEnd::Clients
+    } else {
+        WindowEnd::Clock
+    }
 }
 
 /// Adds up the time in flight. That of a part is within its own window.
@@ -283,19 +290,39 @@ fn rate(parts: &[PartPoint<'_>]) -> Option<f64> {
     }
 }
 
-fn events_left_out(parts: &[PartPoint<'_>]) -> Option<u64> {
-    let left_out = parts.iter().filter_map(|part| part.point.events_left_out);
+fn links_left_out(parts: &[PartPoint<'_>]) -> Option<u64> {
+    let left_out = parts.iter().filter_map(|part| part.point.links_left_out);
     left_out.reduce(u64::saturating_add)
 }
 
-/// Returns the events of all parts in the order of their instants.
+/// Returns the lost connections of all parts in the order of their instants.
+fn links(parts: &[PartPoint<'_>]) -> Vec<LinkDoc> {
+    let links = parts.iter().flat_map(|part| part.point.links.iter());
+    let mut links: Vec<_> = links.cloned().collect();
+    links.sort_by(|one, other| one.at_s.total_cmp(&other.at_s));
+    links
+}
+
+/// Adds up the events of all parts. The parts of a run have the same events.
 fn events(parts: &[PartPoint<'_>]) -> Vec<EventDoc> {
-    let events = parts
-        .iter()
-        .flat_map(|part| part.point.events.iter().cloned());
-    let mut events: Vec<_> = events.collect();
-    events.sort_by(|one, other| one.at_s.total_cmp(&other.at_s));
-    events
+    let mut all: Vec<EventDoc> = Vec::new();
+    for event in parts.iter().flat_map(|part| &part.point.events) {
+        let key = |of: &EventDoc| (of.kind.clone(), of.event.clone());
+        match all.iter_mut().find(|known| key(known) == key(event)) {
+            Some(known) => known.add(event),
+            None => all.push(event.clone()),
+        }
+    }
+    all
+}
+
+/// Adds up the data that was found wrong; `None` if no part says.
+fn faults(parts: &[PartPoint<'_>]) -> Option<DataFaults> {
+    let of_parts = parts.iter().filter_map(|part| part.point.verify);
+    of_parts.reduce(|mut sum, part| {
+        sum.merge(&part);
+        sum
+    })
 }
 
 fn dropouts(parts: &[PartPoint<'_>]) -> Vec<Dropout> {

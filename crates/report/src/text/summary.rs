@@ -7,6 +7,7 @@ use smbench_model::setting::SERVER_METRICS;
 
 use super::cautions::brief_cautions;
 use super::cpu::busy_percent;
+use super::failover::{failover, failover_in_brief};
 use super::header::{flushes, names, outcome, session, split, writes};
 use super::jobs;
 use super::machines;
@@ -96,7 +97,8 @@ pub fn summary(doc: &RunDoc) -> Vec<Passage> {
     } else {
         all.extend(table(doc, &curve));
         all.push(Passage::blank());
-        for table in [populations(&curve), jobs(doc)].into_iter().flatten() {
+        let tables = [populations(&curve), jobs(doc), failover(doc)];
+        for table in tables.into_iter().flatten() {
             all.push(Passage::new(Tone::Plain, table.to_text()));
             all.push(Passage::blank());
         }
@@ -123,6 +125,7 @@ pub fn to_markdown(doc: &RunDoc, invalid: Option<&str>) -> String {
         blocks.push(Block::Table(load_points_in_brief(&curve)));
         blocks.extend(populations(&curve).map(Block::Table));
         blocks.extend(jobs(doc).map(Block::Table));
+        blocks.extend(failover(doc).map(Block::Table));
     }
     blocks.push(facts(verdict_facts(doc)));
     let lines = footnotes(&curve) + &remarks_with("", doc);
@@ -203,6 +206,7 @@ fn verdict_facts(doc: &RunDoc) -> Vec<Fact> {
         let remark = remark.strip_prefix("rate ").unwrap_or(&remark);
         all.push(Fact::new(rate_tone, "Rate", remark));
     }
+    all.extend(failover_in_brief(doc).map(|phrase| Fact::plain("Events", phrase)));
     all.extend(machines::in_brief(doc).map(|phrase| Fact::plain("Machines", phrase)));
     all.extend(load_on_machines(doc, &curve));
     if let Some(phrase) = reached(doc) {

@@ -5,6 +5,7 @@ use std::str::FromStr;
 use smbench_model::kind::OpKind;
 use smbench_model::units::{parse_count, parse_duration, parse_number};
 
+use super::event::EventValue;
 use super::{Threshold, ThresholdError, ThresholdValue};
 use crate::compare::{METRICS, Phrase};
 use crate::metric::Metric;
@@ -16,7 +17,14 @@ impl FromStr for Threshold {
     fn from_str(text: &str) -> Result<Self, ThresholdError> {
         let wrong = |reason: &str| ThresholdError(reason.to_owned());
         let phrase = Phrase::parse(text).map_err(wrong)?;
-        let value = ThresholdValue::named(phrase.name);
+        let event = phrase
+            .op
+            .and_then(|first| EventValue::named(first, phrase.name));
+        let op = phrase.op.filter(|_| event.is_none());
+        let value = match event {
+            Some(event) => Some(ThresholdValue::Event(event)),
+            None => ThresholdValue::named(phrase.name),
+        };
         let value = value.ok_or_else(|| {
             let name = plain(phrase.name);
             wrong(&format!("`{name}` is not a metric, such as {METRICS}"))
@@ -34,7 +42,7 @@ impl FromStr for Threshold {
         if is_cpu && phrase.op.is_some() {
             return Err(wrong("CPU time is that of all operations together"));
         }
-        let (population, op) = match (phrase.of, phrase.op) {
+        let (population, op) = match (phrase.of, op) {
             // A population cannot have the name of an operation.
             (None, Some(word)) if OpKind::named(word).is_none() => (Some(word), None),
             both => both,
@@ -84,7 +92,9 @@ fn limit(text: &str, value: ThresholdValue) -> Result<f64, String> {
             "" | "us" => is_number(number),
             _ => Err("the limit has an unknown unit: CPU time of an operation is in us".to_owned()),
         },
-        ThresholdValue::Errors | ThresholdValue::Metric(Metric::Operations) => {
+        ThresholdValue::Errors
+        | ThresholdValue::Event(_)
+        | ThresholdValue::Metric(Metric::Operations) => {
             let count = parse_count(text);
             count.map_or_else(|| is_number(text), Ok)
         }

@@ -79,7 +79,11 @@ impl Threshold {
             return false;
         }
         match (self.value, self.place) {
-            (ThresholdValue::Metric(Metric::Cpu | Metric::ServerCpu), _) | (_, At::Peak) => false,
+            (
+                ThresholdValue::Metric(Metric::Cpu | Metric::ServerCpu) | ThresholdValue::Event(_),
+                _,
+            )
+            | (_, At::Peak) => false,
             (ThresholdValue::Errors | ThresholdValue::ErrorShare, _) | (_, At::Clients(_)) => true,
             (ThresholdValue::Metric(_), At::Usual) => point.stands_for_run,
         }
@@ -112,6 +116,7 @@ impl Threshold {
                 };
                 bytes as f64 * 8.0 / 1e6 / length_s
             }
+            ThresholdValue::Event(_) => return None,
             ThresholdValue::Metric(Metric::Operations) => ops.count() as f64 / length_s,
             ThresholdValue::Metric(metric) => metric.latency(&LatencyDoc::of(ops.latency())?)?,
         };

@@ -148,7 +148,7 @@ fn failures_are_named() {
 }
 
 #[test]
-fn events_stand_in_the_document_only_where_there_are_some() {
+fn lost_connections_stand_in_the_document_only_where_there_are_some() {
     let (quiet, mut point) = (point(1, 1, 4), point(2, 1, 4));
     book(&mut point.ops, Phase::Window, |ops| {
         for (at, kind) in [
@@ -164,15 +164,15 @@ fn events_stand_in_the_document_only_where_there_are_some() {
     });
     let doc = document(&run(vec![quiet, point]));
     let json = json(&doc);
-    assert_eq!(json["load_points"][0].get("events"), None);
+    assert_eq!(json["load_points"][0].get("links"), None);
     let expected = serde_json::json!([
         {"kind": "link-lost", "at_s": 1.5, "clients": 2},
         {"kind": "link-back", "at_s": 3.5, "clients": 2},
     ]);
-    assert_eq!(json["load_points"][1]["events"], expected);
-    assert_eq!(json["load_points"][1].get("events_left_out"), None);
+    assert_eq!(json["load_points"][1]["links"], expected);
+    assert_eq!(json["load_points"][1].get("links_left_out"), None);
     let read = RunDoc::parse(doc.to_json().as_bytes(), Path::new("here")).unwrap();
-    assert_eq!(read.load_points[1].events, doc.load_points[1].events);
+    assert_eq!(read.load_points[1].links, doc.load_points[1].links);
 }
 
 #[test]

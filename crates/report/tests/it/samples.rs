@@ -85,6 +85,7 @@ pub(crate) fn plan(load_points: &[u32], repeat: u32) -> Plan {
             until_steady: None,
             ramp_down: Duration::from_millis(500),
             seed: 42,
+            events: Vec::new(),
         },
         sessions: Sessions {
             target: Target {
@@ -105,6 +106,7 @@ pub(crate) fn plan(load_points: &[u32], repeat: u32) -> Plan {
             },
             connections: Connections::default(),
             caching: smbench_model::sessions::Caching::None,
+            failover: smbench_model::sessions::Failover::default(),
         },
         generator: Generator {
             threads: 2,
@@ -287,6 +289,7 @@ pub(crate) fn point(clients: u32, repeat: u32, reads: u64) -> LoadPointRecord {
         held_back: Duration::from_millis(2),
         unsent: 0,
         hooks: Default::default(),
+        events: Vec::new(),
     }
 }
 

@@ -3,6 +3,8 @@
 use smbench_model::Nanos;
 use smbench_protocol::SessionIndex;
 
+use crate::drivers::reconnecting::ReconnectPolicy;
+use crate::drivers::remains::Reopening;
 use crate::drivers::site::Site;
 use crate::machine::clock;
 use crate::smb::session::{Endpoint, LogoffScope, Session, SessionError};
@@ -16,20 +18,31 @@ pub(in crate::drivers) struct OpenSessions {
     pub(in crate::drivers) indices: Vec<SessionIndex>,
     /// Set-up time of each session.
     pub(in crate::drivers) took: Vec<Nanos>,
+    /// The GUID of the client, if its connections have one in common.
+    pub(in crate::drivers) client_guid: Option<[u8; 16]>,
 }
 
 impl OpenSessions {
-    /// Opens the first session of these clients, on a connection of its own.
+    /// Opens the first session of these clients, on a connection of its own: in the place of
+    /// those that were lost, if they come back.
     pub(in crate::drivers) async fn open(
         site: &Site,
         clients: &[u32],
+        again: Option<&Reopening>,
     ) -> Result<Self, SessionError> {
         let per_session = site.plan.sessions.connections.connections_per_session;
-        let endpoint = of_first(site, clients);
-        let endpoint = match per_session {
-            1 => endpoint,
-            _ => endpoint.of_one_client(),
-        };
+        let mut endpoint = of_first(site, clients);
+        if per_session > 1 || site.reconnect != ReconnectPolicy::Never {
+            endpoint = endpoint.of_one_client();
+        }
+        if let Some(again) = again {
+            endpoint = endpoint.at_node(again.node(endpoint.nodes().len()));
+            if let Some(client_guid) = again.before.client_guid {
+                endpoint = endpoint.of_client(client_guid);
+            }
+            endpoint = endpoint.in_place_of(previous(Some(again), 0));
+        }
+        let client_guid = endpoint.client_guid();
         let begin = clock::now();
         let first = Session::open(&endpoint).await;
         let first = first.map_err(SessionError::of_further)?;
@@ -37,14 +50,23 @@ impl OpenSessions {
             first,
             indices: vec![SessionIndex::FIRST],
             took: vec![clock::now().since(begin)],
+            client_guid,
         })
     }
 
     /// Opens the session of the next client on the same connection, and makes it the current
     /// one.
-    pub(in crate::drivers) async fn open_next(&mut self, client: u32) -> Result<(), SessionError> {
+    pub(in crate::drivers) async fn open_next(
+        &mut self,
+        client: u32,
+        again: Option<&Reopening>,
+    ) -> Result<(), SessionError> {
         let begin = clock::now();
         self.first.log_on_as(client);
+        if again.is_some() {
+            let number = self.indices.len();
+            self.first.replace_next(previous(again, number));
+        }
         self.indices.push(self.first.open_another(None).await?);
         self.took.push(clock::now().since(begin));
         Ok(())
@@ -92,7 +114,7 @@ impl OpenSessions {
         let sessions = self.indices.iter().zip(&mut self.took);
         for ((&index, took), &client) in sessions.zip(clients) {
             let begin = clock::now();
-            endpoint = endpoint.of_client(client);
+            endpoint = endpoint.for_client(client);
             let binding = self.first.connection.binding(index);
             let binding =
                 binding.ok_or_else(|| SessionError::NoChannelKey { at: endpoint.at() })?;
@@ -115,7 +137,14 @@ impl OpenSessions {
 /// Returns the endpoint of the first connection of these clients, for the first of them.
 fn of_first(site: &Site, clients: &[u32]) -> Endpoint {
     let endpoint = site.endpoint.of_connection(number(site, clients, 0));
-    endpoint.of_client(clients.first().copied().unwrap_or(0))
+    endpoint.for_client(clients.first().copied().unwrap_or(0))
+}
+
+/// Returns the id of the lost session of the client with this index in its group; 0 for none.
+fn previous(again: Option<&Reopening>, member: usize) -> u64 {
+    let sessions = again.map(|again| &again.before.sessions);
+    let session = sessions.and_then(|sessions| sessions.get(member));
+    session.copied().unwrap_or(0)
 }
 
 /// Returns the number of a group's connection among all connections of the load

@@ -3,6 +3,7 @@
 
 use smbench_model::action::Action;
 use smbench_model::files::ScratchName;
+use smbench_model::record::Reclaimed;
 use smbench_model::sessions::Caching;
 use smbench_model::setting::Advice;
 use smbench_protocol::command::WireName;
@@ -14,26 +15,37 @@ use smbench_protocol::command::lease::LeaseState;
 use smbench_protocol::header::Command;
 use smbench_protocol::{Dialect, FileId, NtStatus, SessionIndex};
 
+use super::handles::Opener;
 use super::state::{ClientSession, SlotObjects};
-use crate::drivers::listings;
 use crate::drivers::prepare::{
-    FilePath, check_dialect, file_path, held_access, held_files, is_plain, make_kept,
-    open_directory, path, wire_names,
+    FilePath, check_dialect, file_path, is_plain, make_kept, open_directory, path, wire_names,
 };
+use crate::drivers::remains::HeldHandle;
 use crate::drivers::site::Site;
 use crate::drivers::walking::WalkedDirectory;
-use crate::smb::session::caching::{Object, Oplock};
+use crate::smb::session::caching::Object;
 use crate::smb::session::{Session, SessionError};
 
+/// What a client has open before its load.
+pub(super) struct HeldOpen {
+    pub(super) client: ClientSession,
+    /// The caching granted for its files.
+    pub(super) granted: Vec<Caching>,
+    /// The handles that the server was asked to keep.
+    pub(super) handles: Box<[HeldHandle]>,
+    /// What became of those of its lost session.
+    pub(super) reclaimed: Reclaimed,
+}
+
 /// Opens, in the client's session, the files that it uses during the load point.
-/// `member` is the index of the client in its group.
+/// `member` is the index of the client in its group. `kept` has the handles of its lost session.
 pub(super) async fn hold(
     site: &Site,
     client: u32,
-    member: usize,
-    index: SessionIndex,
+    (index, member): (SessionIndex, usize),
     session: &mut Session,
-) -> Result<(ClientSession, Vec<Caching>), SessionError> {
+    kept: &[HeldHandle],
+) -> Result<HeldOpen, SessionError> {
     let actions = site.mix.actions();
     let dialect = session.connection.negotiated().dialect;
     check_dialect(actions, dialect, || session.share())?;
@@ -54,8 +66,8 @@ pub(super) async fn hold(
         resume_keys: Box::default(),
         directory: FileId::default(),
     };
-    let mut granted = Vec::new();
-    held.files = open_files(site, client, session, (index, member), &mut granted).await?;
+    let mut opener = Opener::new(site, (index, member), kept);
+    held.files = opener.open_files(client, session).await?;
     if actions.iter().any(Action::opens_file) {
         held.path = Some(Box::new(FilePath::new(site, client)?));
     }
@@ -65,7 +77,18 @@ pub(super) async fn hold(
     if actions.iter().any(Action::holds_directory) {
         held.directory = open_directory(session, &site.files_in).await?;
     }
-    Ok((held, granted))
+    let Opener {
+        granted,
+        handles,
+        reclaimed,
+        ..
+    } = opener;
+    Ok(HeldOpen {
+        client: held,
+        granted,
+        handles: handles.into(),
+        reclaimed,
+    })
 }
 
 /// Returns the search pattern of each action; empty if no action lists a directory.
@@ -108,48 +131,6 @@ pub(super) async fn places(
         places.push(place);
     }
     Ok(places)
-}
-
-/// Opens the files. If caching is requested, the caching granted for each file is
-/// added to `granted`.
-async fn open_files(
-    site: &Site,
-    client: u32,
-    session: &mut Session,
-    (index, member): (SessionIndex, usize),
-    granted: &mut Vec<Caching>,
-) -> Result<Box<[FileId]>, SessionError> {
-    let desired_access = held_access(site.mix.actions());
-    let mut files = Vec::with_capacity(held_files(site).len());
-    for file in held_files(site) {
-        let path = file_path(site, client, file);
-        let object = Object::File(file);
-        let parent = listings::parent(&site.plan.only().workload.files, object);
-        let (oplock, lease) = session.cache.request(member, object, parent);
-        let (created, contexts) = session
-            .create_with(
-                &format!("open file '{path}'"),
-                &CreateRequest {
-                    options: options::FILE_NON_DIRECTORY_FILE,
-                    oplock,
-                    contexts: lease.as_slice(),
-                    ..CreateRequest::open(path.as_str(), desired_access)
-                },
-            )
-            .await?;
-        if session.cache.is_on() {
-            let level = created.oplock_level;
-            let oplock = Oplock {
-                level,
-                session: index,
-            };
-            session.cache.hold(created.file_id, oplock);
-            let lease = contexts.lease.map(|lease| lease.state);
-            granted.push(Caching::granted(level, lease));
-        }
-        files.push(created.file_id);
-    }
-    Ok(files.into_boxed_slice())
 }
 
 /// Requests the resume key of each file as the source of copies.

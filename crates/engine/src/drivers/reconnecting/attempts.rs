@@ -8,6 +8,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::drivers::driver::{Connector, Opened};
 use crate::drivers::dropped::{LostLink, NotReconnected};
+use crate::drivers::remains::{Remains, Reopening};
 use crate::machine::clock;
 use crate::machine::tasks::on_tokio;
 use crate::smb::session::{SessionError, random_u64};
@@ -45,14 +46,15 @@ pub(super) async fn replace<C: Connector>(
     connector: C,
     limit: Duration,
     clients: Box<[u32]>,
-    lost: LostLink,
+    (lost, before): (LostLink, Remains),
 ) -> Result<Opened<C::Driver>, NotReconnected> {
     let until = lost.at + Nanos::from(limit);
     let mut pause = FIRST_PAUSE;
     let mut first = None;
+    let mut again = Reopening { before, attempt: 0 };
     loop {
         let left = until.since(clock::now()).into();
-        let attempt = on_tokio(timeout(left, connector.open(&clients))).await;
+        let attempt = on_tokio(timeout(left, connector.reopen(&clients, &again))).await;
         let error = match attempt {
             Ok(Ok(mut opened)) => match opened.refused.take() {
                 None => return Ok(opened),
@@ -72,6 +74,7 @@ pub(super) async fn replace<C: Connector>(
             });
         }
         first.get_or_insert_with(|| error.to_string());
+        again.attempt += 1;
         sleep(with_jitter(pause, random_u64())).await;
         pause = PAUSE_MAX.min(pause * 2);
     }
@@ -139,7 +142,13 @@ mod tests {
         };
         let errors = Arc::new(Mutex::new(VecDeque::from(errors)));
         let connector = Refusing(Arc::clone(&errors));
-        let opened = replace(connector, Duration::from_secs(60), [0].into(), *lost).await;
+        let opened = replace(
+            connector,
+            Duration::from_secs(60),
+            [0].into(),
+            (*lost, Remains::default()),
+        )
+        .await;
         let left = errors.lock().unwrap().len();
         (opened.err(), left)
     }

@@ -52,6 +52,7 @@ async fn a_connection_lost_before_or_after_the_load_is_not_replaced() {
     let connector = ReconnectingConnector {
         connector: Lost,
         limit: Duration::from_secs(60),
+        per_group: 1,
     };
     let mut driver = connector.open(&[0]).await.unwrap().driver;
     let context = &mut Context::from_waker(Waker::noop());

@@ -5,11 +5,13 @@ use std::io;
 use std::net::TcpStream;
 use std::rc::Rc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use rustix::event::epoll;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use smbench_model::Nanos;
+use socket2::SockRef;
 
 use super::{FileKind, PolledFile, Poller};
 use crate::machine::timer::KernelTimer;
@@ -29,6 +31,11 @@ impl PolledSocket {
     pub(crate) fn new(poller: &Rc<Poller>, stream: TcpStream) -> io::Result<Self> {
         let file = PolledFile::new(poller, &stream, FileKind::Socket)?;
         Ok(Self { stream, file })
+    }
+
+    /// Makes the connection end with a reset when it is closed.
+    pub(crate) fn reset_on_close(&self) -> io::Result<()> {
+        SockRef::from(&self.stream).set_linger(Some(Duration::ZERO))
     }
 
     /// Takes the socket out of the set.

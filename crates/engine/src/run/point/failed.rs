@@ -8,10 +8,21 @@ use smbench_model::kind::OpKind;
 use smbench_model::record::{OperationFailure, ReplayDifference, Tally};
 use smbench_protocol::NtStatus;
 
+/// The failures that a valid load point may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Excuse {
+    None,
+    /// Those of operations that lost their connection, whose clients come back.
+    LostConnections,
+}
+
 /// How many operations failed, and the most frequent cause: the operation and its
-/// status. `None` where none did.
-pub(super) fn failed(ops: &Tally) -> Option<String> {
-    let errors = ops.errors();
+/// status. `None` where none did, apart from those that are excused.
+pub(super) fn failed(ops: &Tally, excuse: Excuse) -> Option<String> {
+    let errors = match excuse {
+        Excuse::None => ops.errors(),
+        Excuse::LostConnections => ops.errors() - ops.lost_with_connection(),
+    };
     if errors == 0 {
         return None;
     }
@@ -19,7 +30,13 @@ pub(super) fn failed(ops: &Tally) -> Option<String> {
     let counted = format!("{errors} of {answered} operations failed");
     // A step that failed is counted with its operation.
     let causes = ops.failures().iter();
-    let causes: Vec<_> = causes.filter(|((kind, _), _)| !kind.is_step()).collect();
+    let is_counted = |kind: OpKind, failure: OperationFailure| {
+        let is_excused = failure == OperationFailure::Lost && excuse == Excuse::LostConnections;
+        !kind.is_step() && !is_excused
+    };
+    let causes: Vec<_> = causes
+        .filter(|((kind, failure), _)| is_counted(*kind, *failure))
+        .collect();
     // Of causes that are equally frequent, the first is named.
     let Some(&(&(kind, failure), &count)) = causes.iter().min_by_key(|(_, count)| Reverse(**count))
     else {
@@ -136,7 +153,7 @@ mod tests {
         }
         let mut ops = Tally::default();
         ops.add(&recorder, Phase::Window);
-        failed(&ops)
+        failed(&ops, Excuse::None)
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use smbench_model::Nanos;
+use smbench_model::event::EventRecord;
 use smbench_model::generator::Pinning;
 use smbench_model::load::{PointLoad, SetupFailures};
 use smbench_model::part::ClientPart;
@@ -17,15 +18,16 @@ use tokio::sync::{mpsc, watch};
 
 use super::begin::{begin_of_load, clients_before, next_schedule, ordered_schedule};
 use super::cpu_reader::{CpuReader, Meters};
+use super::events::RunningEvents;
 use super::populations::{OwnWorker, PopulationLoad, workers_of};
 use super::set_up::SetUp;
 use super::until_steady::UntilSteady;
 use crate::hosts::Upstream;
 use crate::machine::{clock, process};
-use crate::run::Observer;
 use crate::run::context::Context;
 use crate::run::error::RunError;
 use crate::run::observe::PROGRESS_INTERVAL;
+use crate::run::{Observer, hooks};
 use crate::worker::assignment::{Assignment, WorkerMessage, WorkerResult};
 use crate::worker::recorder_exchange::RecorderExchange;
 use crate::worker::schedule::{Interval, Position, Schedule};
@@ -69,6 +71,8 @@ pub(super) struct Observed {
     pub(super) clients: u32,
     /// The attempts, where failures are counted.
     pub(super) attempts: Option<SetupAttempts>,
+    /// What became of the events of the plan.
+    pub(super) events: Vec<EventRecord>,
 }
 
 impl Observed {
@@ -79,6 +83,7 @@ impl Observed {
             closed,
             window: self.schedule.window_until(closed),
             attempts: self.attempts.clone(),
+            events: self.events.clone(),
             ..*self
         }
     }
@@ -254,8 +259,14 @@ impl Workers {
         let schedules = (schedule, self.start.subscribe());
         let cpu_reader = CpuReader::start(schedules, context.cancel.clone(), meters, load)?;
         self.start.send_replace(Some(schedule));
+        let mut environment = hooks::environment(context, point, "event", None);
+        environment.extend(observer.hook_environment());
+        let over = context.cancel.child();
+        let events = RunningEvents::start(context, schedule, &environment, &over);
         let followed = self.follow(context, schedule, point, observer);
         let (schedule, closed) = followed.await;
+        over.cancel();
+        let events = events.end(closed).await;
         let observed = Observed {
             setup: stood.since(self.begin),
             schedule,
@@ -263,6 +274,7 @@ impl Workers {
             window: schedule.window_until(closed),
             clients,
             attempts,
+            events,
         };
         Ok((observed, cpu_reader))
     }

@@ -13,6 +13,7 @@ use smbench_model::record::{Origin, SplitSizes};
 
 use crate::drivers::cifs::mix::CifsMix;
 use crate::drivers::cifs::{self, CifsEncode};
+use crate::drivers::driver::Connector;
 use crate::drivers::logons::LogonConnect;
 use crate::drivers::native::request::MixEncoder;
 use crate::drivers::native::{self, encode::Encode};
@@ -22,7 +23,9 @@ use crate::drivers::site::Site;
 use crate::drivers::smb_rs::{self, Caller};
 use crate::run::context::{MakeWorkers, worker_maker};
 use crate::worker::assignment::WorkerParts;
-use crate::worker::supply::{CountedDrawn, Indirect, Noting, OperationSource, Operations};
+use crate::worker::supply::{
+    CountedDrawn, Indirect, Noting, OperationSource, Operations, Supplies,
+};
 
 /// The operations of a population of a run on a share.
 pub(crate) struct ShareOperations {
@@ -126,31 +129,20 @@ fn workers<T: OperationSource>(site: Arc<Site>, supplies: T) -> MakeWorkers {
         }),
         DriverKind::Native if let Some(sizes) = split => {
             if is_cifs {
-                worker_maker(WorkerParts {
-                    connector: cifs::CifsConnect(site, T::CifsEncoder::new),
-                    supplies: supplies.split(sizes),
-                })
+                let connector = cifs::CifsConnect(Arc::clone(&site), T::CifsEncoder::new);
+                of_connector(&site, connector, supplies.split(sizes))
             } else {
-                worker_maker(WorkerParts {
-                    connector: native::NativeConnect(site, T::Encoder::new),
-                    supplies: supplies.split(sizes),
-                })
+                let connector = native::NativeConnect(Arc::clone(&site), T::Encoder::new);
+                of_connector(&site, connector, supplies.split(sizes))
             }
         }
-        DriverKind::Native if is_cifs => worker_maker(WorkerParts {
-            connector: cifs::CifsConnect(site, T::CifsEncoder::new),
-            supplies: Indirect::new(supplies),
-        }),
-        // The opens of a replay cannot be made again.
-        DriverKind::Native
-            if let ReconnectPolicy::Within(limit) = site.reconnect
-                && plan.only().workload.replay().is_none() =>
-        {
-            let connector = native::NativeConnect(site, T::Encoder::new);
-            worker_maker(WorkerParts {
-                connector: ReconnectingConnector { connector, limit },
-                supplies: Indirect::new(supplies),
-            })
+        DriverKind::Native if is_cifs => {
+            let connector = cifs::CifsConnect(Arc::clone(&site), T::CifsEncoder::new);
+            of_connector(&site, connector, Indirect::new(supplies))
+        }
+        DriverKind::Native if site.reconnect != ReconnectPolicy::Never => {
+            let connector = native::NativeConnect(Arc::clone(&site), T::Encoder::new);
+            of_connector(&site, connector, Indirect::new(supplies))
         }
         DriverKind::Native => worker_maker(WorkerParts {
             connector: native::NativeConnect(site, T::Encoder::new),
@@ -175,17 +167,30 @@ fn noting_workers(site: Arc<Site>, supplies: Indirect) -> MakeWorkers {
             supplies,
         })
     } else {
-        let reconnect = site.reconnect;
-        let connector = native::NativeConnect(site, MixEncoder::new);
-        match reconnect {
-            ReconnectPolicy::Within(limit) => worker_maker(WorkerParts {
-                connector: ReconnectingConnector { connector, limit },
-                supplies,
-            }),
-            ReconnectPolicy::Never => worker_maker(WorkerParts {
+        let connector = native::NativeConnect(Arc::clone(&site), MixEncoder::new);
+        of_connector(&site, connector, supplies)
+    }
+}
+
+/// Returns the workers of a connector, whose groups come back after a loss if the plan says so.
+fn of_connector<C: Connector, T: Supplies>(site: &Site, connector: C, supplies: T) -> MakeWorkers {
+    match site.reconnect {
+        ReconnectPolicy::Never => worker_maker(WorkerParts {
+            connector,
+            supplies,
+        }),
+        ReconnectPolicy::Within(limit) => worker_maker(WorkerParts {
+            connector: ReconnectingConnector {
                 connector,
-                supplies,
-            }),
-        }
+                limit,
+                per_group: site
+                    .plan
+                    .sessions
+                    .connections
+                    .sessions_per_connection
+                    .max(1),
+            },
+            supplies,
+        }),
     }
 }

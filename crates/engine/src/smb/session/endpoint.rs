@@ -2,6 +2,7 @@
 //! session options. Not here: the exchange after TCP is connected.
 
 mod account;
+mod again;
 mod connect;
 
 use std::io;
@@ -49,6 +50,11 @@ pub(crate) struct Endpoint {
     /// Client GUID of connections that share sessions; `None` gives each connection
     /// a GUID of its own.
     client_guid: Option<[u8; 16]>,
+    /// The session that the next one takes the place of; 0 for none.
+    previous_session: u64,
+    /// The addresses that clients try in turn when they come back; empty if those are the
+    /// addresses of the server's name.
+    nodes: Arc<[SocketAddr]>,
     /// Local addresses, if the user gave some, and the number of the connection,
     /// which selects one of them.
     sources: Option<(Arc<SourceList>, u32)>,
@@ -76,27 +82,9 @@ impl Endpoint {
         if let Login::Kerberos(login) = &target.login {
             tickets.get(target, login, &limits).await?;
         }
-        let lookup = tokio::net::lookup_host((target.host.as_str(), target.port));
-        let addresses: Arc<[SocketAddr]> = match timeout(limits.connect, lookup).await {
-            Ok(Ok(found)) => found.collect(),
-            Ok(Err(source)) => {
-                let zone = target.host.split_once('%').map(|(_, zone)| zone);
-                let missing = zone.filter(|zone| if_nametoindex(*zone).is_err());
-                return Err(SessionError::Resolve {
-                    host: target.host.clone(),
-                    source: missing.map_or(source, |zone| {
-                        io::Error::other(format!("this machine has no interface '{zone}'"))
-                    }),
-                });
-            }
-            Err(_) => {
-                let limit = humantime::format_duration(limits.connect);
-                return Err(SessionError::Resolve {
-                    host: target.host.clone(),
-                    source: io::Error::other(format!("no answer within {limit}")),
-                });
-            }
-        };
+        let addresses = addresses_of(&target.host, target.port, &limits)
+            .await?
+            .into();
         Ok(Self {
             addresses,
             target: Arc::new(target.clone()),
@@ -108,6 +96,8 @@ impl Endpoint {
             credit_cap: None,
             channels: Channels::One,
             client_guid: None,
+            previous_session: 0,
+            nodes: Arc::default(),
             sources: None,
             client: None,
             tickets,
@@ -335,10 +325,36 @@ impl Endpoint {
             credit_cap: self.credit_cap,
             channels: self.channels,
             client_guid: self.client_guid.unwrap_or_else(random),
+            previous_session: self.previous_session,
             salt: random(),
             nonce_seed: random(),
         }
     }
+}
+
+/// Returns the addresses of a host.
+async fn addresses_of(
+    host: &str,
+    port: u16,
+    limits: &Limits,
+) -> Result<Vec<SocketAddr>, SessionError> {
+    let lookup = tokio::net::lookup_host((host, port));
+    let source = match timeout(limits.connect, lookup).await {
+        Ok(Ok(found)) => return Ok(found.collect()),
+        Ok(Err(source)) => {
+            let zone = host.split_once('%').map(|(_, zone)| zone);
+            let missing = zone.filter(|zone| if_nametoindex(*zone).is_err());
+            missing.map_or(source, |zone| {
+                io::Error::other(format!("this machine has no interface '{zone}'"))
+            })
+        }
+        Err(_) => {
+            let limit = humantime::format_duration(limits.connect);
+            io::Error::other(format!("no answer within {limit}"))
+        }
+    };
+    let host = host.to_owned();
+    Err(SessionError::Resolve { host, source })
 }
 
 /// Returns an unpredictable number.

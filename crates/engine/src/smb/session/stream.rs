@@ -63,7 +63,7 @@ impl SessionStream {
 
     /// Makes the next log-on that of a client.
     pub(super) fn log_on_as(&mut self, client: u32) {
-        self.endpoint = self.endpoint.clone().of_client(client);
+        self.endpoint = self.endpoint.clone().for_client(client);
     }
 
     /// Shortens the limits; see [`Endpoint::impatient`].

@@ -37,6 +37,9 @@ impl<S: Supply> Clients<S> {
         // A failing operation was counted with its first wrong part.
         if slot.state != SlotState::Failing {
             recorder.failure(slot.operation.kind, OperationFailure::Lost);
+            if !slot.operation.kind.is_step() {
+                recorder.losses_mut(self.after_event).failed += 1;
+            }
         }
         self.in_flight -= 1;
         if in_window == 0 {
@@ -50,19 +53,28 @@ impl<S: Supply> Clients<S> {
     /// Ends the operation of several steps in a slot, whose next step cannot be sent.
     fn end_lost_whole(&mut self, at: u32, now: Nanos, in_window: u64, recorder: &mut Recorder) {
         if S::splits() && self.slots[at as usize].operation.kind.is_step() {
+            recorder.losses_mut(self.after_event).failed += 1;
             self.end_whole(at, Some(OperationFailure::Lost), now, in_window, recorder);
         }
     }
 
     /// Ends the actions that have a further request to send, because their opens are gone
-    /// with the sessions. A request that was to be sent again has failed.
+    /// with the sessions. A request that was to be sent again stays if it needs none of them;
+    /// otherwise it has failed.
     #[cold]
     pub(super) fn end_actions(&mut self, now: Nanos, in_window: u64, recorder: &mut Recorder) {
         self.back_since = now;
         for at in 0..self.members.len() {
             self.members[at].end_watches();
-            while let Some(slot) = self.members[at].continuing.pop_front() {
-                if self.slots[slot as usize].state == SlotState::Expired {
+            for _ in 0..self.members[at].continuing.len() {
+                let Some(slot) = self.members[at].continuing.pop_front() else {
+                    break;
+                };
+                let of_slot = &self.slots[slot as usize];
+                let is_again = of_slot.state == SlotState::Expired;
+                if is_again && of_slot.operation.kind.is_repeatable() {
+                    self.members[at].continuing.push_back(slot);
+                } else if is_again {
                     self.book_lost(slot, now, in_window, recorder);
                 } else {
                     self.slots[slot as usize].state = SlotState::Free;
@@ -152,6 +164,26 @@ mod tests {
         assert_eq!(tally.window(OpKind::Flush).service.max(), 20);
         let lost = (OpKind::Flush, OperationFailure::Lost);
         assert_eq!(tally.failures().iter().collect::<Vec<_>>(), [(&lost, &1)]);
+    }
+
+    const READ: Operation = Operation {
+        kind: OpKind::Read,
+        ..FLUSH
+    };
+
+    #[test]
+    fn what_changes_nothing_is_sent_again_in_the_new_session() {
+        let (mut clients, mut recorder) = (in_flight(), Recorder::default());
+        clients.slots[0].operation = READ;
+        book(&mut clients, 0, Extent::Repeatable, &mut recorder);
+        book(&mut clients, 1, Extent::Lost, &mut recorder);
+        clients.end_actions(Nanos(40), 1, &mut recorder);
+        assert_eq!(clients.members[0].continuing, [0]);
+        assert_eq!(clients.slots[0].state, SlotState::Expired);
+        let tally = tally(&recorder);
+        let losses = tally.losses().after(None).unwrap();
+        assert_eq!((losses.repeated, losses.failed), (1, 1));
+        assert_eq!(tally.lost_with_connection(), 1);
     }
 
     #[test]

@@ -57,7 +57,11 @@ impl<S: Supply> Clients<S> {
         let result = match answer.extent {
             Extent::Interim => return Ok(()),
             Extent::Apart => return Err(unasked),
-            Extent::Expired | Extent::Repeatable => PieceResult::Expired,
+            Extent::Repeatable => {
+                recorder.losses_mut(self.after_event).repeated += 1;
+                PieceResult::Expired
+            }
+            Extent::Expired => PieceResult::Expired,
             Extent::Lost => PieceResult::Failed(PieceFailure::Lost),
             Extent::Part | Extent::Final => result(slot, &piece, answer, member.ledger.as_deref())?,
         };

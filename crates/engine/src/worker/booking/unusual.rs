@@ -70,6 +70,9 @@ impl<S: Supply> Clients<S> {
                 answer.extent != Extent::Lost && slot.expire(member.ledger.as_deref_mut());
             if is_again {
                 member.continuing.push_back(answer.slot);
+                if answer.extent == Extent::Repeatable {
+                    recorder.losses_mut(self.after_event).repeated += 1;
+                }
                 return Some(Ok(()));
             }
             if answer.extent != Extent::Expired {

@@ -7,7 +7,7 @@ use smbench_protocol::command::create::OplockLevel;
 use super::PlanSources;
 use crate::generator::DriverKind;
 use crate::plan::{Plan, PlanError, Problem};
-use crate::sessions::{Caching, Mode};
+use crate::sessions::{Caching, HandleDurability, Mode};
 
 impl PlanSources<'_> {
     pub(super) fn check_cifs(&self, plan: &Plan) -> Result<(), PlanError> {
@@ -60,6 +60,16 @@ fn objection(plan: &Plan) -> Option<(&'static str, &'static str)> {
             "has no request for level2: give exclusive or batch",
         ),
         (
+            sessions.failover.handles != HandleDurability::None,
+            "handles",
+            "has no durable handles: leave it out, or offer only SMB2",
+        ),
+        (
+            !sessions.failover.nodes.as_slice().is_empty(),
+            "nodes",
+            "goes back to the server's own address only: leave it out, or offer only SMB2",
+        ),
+        (
             replay.is_some_and(|replay| replay.recording.needs_smb2()),
             "dialect",
             "has no requests for what the trace of SMB2 has: offer only SMB2",
@@ -105,6 +115,14 @@ mod tests {
             ("oplock = \"lease-rh\"", "CIFS has oplocks, but no leases"),
             ("oplock = \"level2\"", "CIFS has no request for level2"),
             ("credits = 8", "CIFS has no credits"),
+            (
+                "oplock = \"batch\"\nreconnect = \"5s\"\nhandles = \"durable\"",
+                "CIFS has no durable handles",
+            ),
+            (
+                "reconnect = \"5s\"\nnodes = \"a,b\"",
+                "CIFS goes back to the server's own address only",
+            ),
         ] {
             for dialects in ["cifs", "cifs..3.1.1"] {
                 let problem = problem(dialects, options).unwrap();

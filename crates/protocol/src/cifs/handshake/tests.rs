@@ -30,6 +30,7 @@ fn config(signing: Policy) -> SessionConfig {
         credit_cap: None,
         channels: Channels::One,
         client_guid: [0; 16],
+        previous_session: 0,
         salt: [0; 32],
         nonce_seed: [0; 12],
     }

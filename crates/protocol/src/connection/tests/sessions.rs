@@ -209,6 +209,7 @@ fn config() -> SessionConfig {
         credit_cap: None,
         channels: Channels::Several,
         client_guid: [1; 16],
+        previous_session: 0,
         salt: [2; 32],
         nonce_seed: [3; NONCE_SEED_LEN],
     }

@@ -113,14 +113,22 @@ impl SessionSetup {
     }
 
     fn session_setup_request(&self, token: &[u8]) -> SessionSetupRequest {
-        SessionSetupRequest::new(
+        let previous_session_id = match self.purpose {
+            SetupPurpose::New => self.config.previous_session,
+            SetupPurpose::Channel => 0,
+        };
+        let request = SessionSetupRequest::new(
             token.to_vec(),
             SessionSecurityMode::new()
                 .with_signing_enabled(true)
                 .with_signing_required(self.config.signing == Policy::Required),
             SetupRequestFlags::new().with_binding(self.purpose == SetupPurpose::Channel),
             NegotiateCapabilities::new(),
-        )
+        );
+        SessionSetupRequest {
+            previous_session_id,
+            ..request
+        }
     }
 
     /// Returns the protection of the request of `step` and of its answer.

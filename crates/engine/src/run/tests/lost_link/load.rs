@@ -123,7 +123,11 @@ pub(super) fn cut_within(
     let worker = assignment(&site, &exchange, &cancel);
     let connector = NativeConnect(site, MixEncoder::new);
     let parts = WorkerParts {
-        connector: ReconnectingConnector { connector, limit },
+        connector: ReconnectingConnector {
+            connector,
+            limit,
+            per_group: plan.sessions.connections.sessions_per_connection,
+        },
         supplies,
     };
     let recording = IntervalRecorder::new(Arc::clone(&exchange), 0, clock::now());

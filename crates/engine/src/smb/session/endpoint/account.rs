@@ -9,7 +9,7 @@ use crate::smb::session::SessionError;
 
 impl Endpoint {
     /// Returns this endpoint for the log-on of a client.
-    pub(crate) fn of_client(self, client: u32) -> Self {
+    pub(crate) fn for_client(self, client: u32) -> Self {
         Self {
             client: Some(client),
             ..self

@@ -1,0 +1,244 @@
+//! The handles of files held open: opens them, asks the server to keep them, and takes them back
+//! after a lost connection (MS-SMB2 3.2.4.4).
+
+use smbench_model::record::Reclaimed;
+use smbench_model::sessions::{Caching, HandleDurability};
+use smbench_protocol::command::create::{CreateRequest, CreateResponse, options};
+use smbench_protocol::command::create_context::{CreateContext, GrantedContexts, GrantedDurable};
+use smbench_protocol::{Dialect, FileId, NtStatus, SessionIndex, random};
+
+use crate::drivers::listings;
+use crate::drivers::prepare::{file_path, held_access, held_files};
+use crate::drivers::reconnecting::ReconnectPolicy;
+use crate::drivers::remains::{HeldHandle, KeepPromise, Remains};
+use crate::drivers::site::Site;
+use crate::smb::session::caching::{Object, Oplock};
+use crate::smb::session::{Session, SessionError};
+
+/// Asks for a persistent handle (SMB2_DHANDLE_FLAG_PERSISTENT).
+const PERSISTENT: u32 = 2;
+
+/// Opens the files that a client holds open.
+pub(super) struct Opener<'a> {
+    site: &'a Site,
+    session: SessionIndex,
+    /// Index of the client in its group.
+    member: usize,
+    /// The handles of the client's lost session.
+    kept: &'a [HeldHandle],
+    /// The caching granted for each file, if caching is requested.
+    pub(super) granted: Vec<Caching>,
+    /// The handles that the server was asked to keep.
+    pub(super) handles: Vec<HeldHandle>,
+    /// What became of those of the lost session.
+    pub(super) reclaimed: Reclaimed,
+}
+
+/// An open that the server has answered, and what it was asked.
+type Created = (CreateResponse, GrantedContexts);
+
+impl<'a> Opener<'a> {
+    pub(super) fn new(
+        site: &'a Site,
+        (session, member): (SessionIndex, usize),
+        kept: &'a [HeldHandle],
+    ) -> Self {
+        Self {
+            site,
+            session,
+            member,
+            kept,
+            granted: Vec::new(),
+            handles: Vec::new(),
+            reclaimed: Reclaimed::default(),
+        }
+    }
+
+    /// Opens the files, or takes their handles back.
+    pub(super) async fn open_files(
+        &mut self,
+        client: u32,
+        session: &mut Session,
+    ) -> Result<Box<[FileId]>, SessionError> {
+        let files = held_files(self.site);
+        let mut opened = Vec::with_capacity(files.len());
+        for file in files {
+            let path = file_path(self.site, client, file);
+            let (created, contexts) = match self.kept.get(file as usize) {
+                Some(&handle) => match self.reclaim(file, &path, &handle, session).await? {
+                    Some(created) => created,
+                    None => self.open(file, &path, session).await?,
+                },
+                None => self.open(file, &path, session).await?,
+            };
+            if session.cache.is_on() {
+                let level = created.oplock_level;
+                let oplock = Oplock {
+                    level,
+                    session: self.session,
+                };
+                session.cache.hold(created.file_id, oplock);
+                let lease = contexts.lease.map(|lease| lease.state);
+                self.granted.push(Caching::granted(level, lease));
+            }
+            opened.push(created.file_id);
+        }
+        Ok(opened.into_boxed_slice())
+    }
+
+    /// Sends the CREATE of a file with this context, and returns the server's answer.
+    async fn create(
+        &self,
+        file: u32,
+        path: &str,
+        context: Option<CreateContext>,
+        session: &mut Session,
+    ) -> Result<Result<Created, NtStatus>, SessionError> {
+        let object = Object::File(file);
+        let parent = listings::parent(&self.site.plan.only().workload.files, object);
+        let (oplock, lease) = session.cache.request(self.member, object, parent);
+        let contexts: Vec<_> = lease.into_iter().chain(context).collect();
+        let request = CreateRequest {
+            options: options::FILE_NON_DIRECTORY_FILE,
+            oplock,
+            contexts: &contexts,
+            ..CreateRequest::open(path, held_access(self.site.mix.actions()))
+        };
+        session.try_create(&doing(path), &request).await
+    }
+
+    /// Opens a file, and asks the server to keep the handle if the plan says so.
+    async fn open(
+        &mut self,
+        file: u32,
+        path: &str,
+        session: &mut Session,
+    ) -> Result<Created, SessionError> {
+        let asked = self.site.plan.sessions.failover.handles;
+        let create_guid = random();
+        let dialect = session.connection.negotiated().dialect;
+        let flags = match asked {
+            HandleDurability::Persistent => PERSISTENT,
+            HandleDurability::Durable | HandleDurability::None => 0,
+        };
+        let context = match asked {
+            HandleDurability::None => None,
+            HandleDurability::Persistent if dialect < Dialect::Smb30 => {
+                return Err(SessionError::NotInDialect {
+                    what: "a persistent handle",
+                    needs: "3.0 or later",
+                    dialect,
+                    at: session.share(),
+                });
+            }
+            _ if dialect < Dialect::Smb30 => Some(CreateContext::Durable),
+            _ => Some(CreateContext::DurableV2 {
+                timeout_ms: 0,
+                flags,
+                create_guid,
+            }),
+        };
+        let created = self.create(file, path, context, session).await?;
+        let created = created.map_err(|status| session.refused(&doing(path), status))?;
+        if context.is_some() {
+            let durable = created.1.durable;
+            let is_persistent = |granted| match granted {
+                GrantedDurable::V1 => false,
+                GrantedDurable::V2 { flags, .. } => flags & PERSISTENT != 0,
+            };
+            if asked == HandleDurability::Persistent && !durable.is_some_and(is_persistent) {
+                let at = session.share();
+                return Err(SessionError::Other(format!(
+                    "the share {at} is not continuously available, and grants no persistent \
+                     handles: ask for durable ones"
+                )));
+            }
+            self.handles.push(HeldHandle {
+                file_id: created.0.file_id,
+                create_guid,
+                promise: match durable {
+                    None => KeepPromise::None,
+                    Some(GrantedDurable::V1) => KeepPromise::V1,
+                    Some(GrantedDurable::V2 { .. }) => KeepPromise::V2,
+                },
+            });
+        }
+        Ok(created)
+    }
+
+    /// Takes a handle back. Returns `None` if the server has not kept it.
+    async fn reclaim(
+        &mut self,
+        file: u32,
+        path: &str,
+        handle: &HeldHandle,
+        session: &mut Session,
+    ) -> Result<Option<Created>, SessionError> {
+        let HeldHandle {
+            file_id,
+            create_guid,
+            promise,
+        } = *handle;
+        let flags = match self.site.plan.sessions.failover.handles {
+            HandleDurability::Persistent => PERSISTENT,
+            HandleDurability::Durable | HandleDurability::None => 0,
+        };
+        let context = match promise {
+            KeepPromise::None => {
+                self.reclaimed.lose(None);
+                return Ok(None);
+            }
+            KeepPromise::V1 => CreateContext::DurableReconnect(file_id),
+            KeepPromise::V2 => CreateContext::DurableReconnectV2 {
+                file_id,
+                create_guid,
+                flags,
+            },
+        };
+        match self.create(file, path, Some(context), session).await? {
+            Ok(created) => {
+                self.reclaimed.kept += 1;
+                // It stays as durable as it was.
+                self.handles.push(HeldHandle {
+                    file_id: created.0.file_id,
+                    ..*handle
+                });
+                Ok(Some(created))
+            }
+            Err(status) => {
+                self.reclaimed.lose(Some(status));
+                Ok(None)
+            }
+        }
+    }
+}
+
+/// Returns what the sessions of a group leave if their connection is lost; `None` if nothing
+/// follows them.
+pub(super) fn remains_of(
+    site: &Site,
+    clients: Vec<(u64, Box<[HeldHandle]>)>,
+    (client_guid, lease_seed): (Option<[u8; 16]>, u64),
+    node: Option<usize>,
+) -> Option<Box<Remains>> {
+    if site.reconnect == ReconnectPolicy::Never {
+        return None;
+    }
+    let (sessions, handles): (Vec<_>, Vec<_>) = clients.into_iter().unzip();
+    let has_handles = site.plan.sessions.failover.handles != HandleDurability::None;
+    Some(Box::new(Remains {
+        client_guid,
+        lease_seed: Some(lease_seed),
+        sessions: sessions.into(),
+        handles: if has_handles {
+            handles.into()
+        } else {
+            Box::default()
+        },
+        node,
+    }))
+}
+
+fn doing(path: &str) -> String {
+    format!("open file '{path}'")
+}

@@ -1,0 +1,161 @@
+//! Events of a load point: what is done at an instant of its window, such as cutting
+//! connections. Not here: how it is done, and what follows from it.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::hooks::HookRecord;
+use crate::units::{format_duration, parse_duration};
+
+/// The largest number of events of a load point.
+pub const EVENTS_PER_POINT_MAX: usize = 64;
+
+/// An event of each load point: `at 30s: drop 100%`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PlannedEvent {
+    /// Time from the start of the window.
+    pub at: Duration,
+    /// What is done.
+    pub action: EventAction,
+}
+
+/// What an event does.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum EventAction {
+    /// The generator resets this share of its connections, in percent: more than 0, at most 100.
+    Drop(f64),
+    /// The generator runs this shell command.
+    Exec(String),
+}
+
+/// What became of an event in a load point.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EventRecord {
+    /// The event.
+    pub event: PlannedEvent,
+    /// Time from the start of the window to the event; `None` if the load ended before.
+    pub at: Option<Duration>,
+    /// The command that was run, if the event has one.
+    pub command: Option<HookRecord>,
+}
+
+impl EventRecord {
+    /// Returns why the load point is void, if the command failed.
+    #[must_use]
+    pub fn failure(&self) -> Option<String> {
+        let failure = self.command.as_ref()?.failure.as_ref()?;
+        let at = format_duration(self.event.at);
+        Some(format!("the command of the event at {at} {failure}"))
+    }
+}
+
+impl EventAction {
+    /// Returns the name in documents.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Drop(_) => "drop",
+            Self::Exec(_) => "exec",
+        }
+    }
+}
+
+impl fmt::Display for EventAction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Drop(percent) => write!(f, "drop {percent}%"),
+            Self::Exec(command) => write!(f, "exec {command}"),
+        }
+    }
+}
+
+impl fmt::Display for PlannedEvent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "at {}: {}", format_duration(self.at), self.action)
+    }
+}
+
+/// The text is not an event.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0} (for example 'at 30s: drop 100%' or 'at 60s: exec ./failover.sh')")]
+pub struct UnknownEvent(String);
+
+impl FromStr for PlannedEvent {
+    type Err = UnknownEvent;
+
+    fn from_str(text: &str) -> Result<Self, UnknownEvent> {
+        let wrong = |why: &str| UnknownEvent(why.to_owned());
+        let written = text.trim().strip_prefix("at ");
+        let (at, what) = written
+            .and_then(|rest| rest.split_once(':'))
+            .ok_or_else(|| wrong("an event is written as `at TIME: WHAT`"))?;
+        let at = parse_duration(at.trim())
+            .map_err(|error| UnknownEvent(format!("the time of an event: {error}")))?;
+        let what = what.trim();
+        let (word, rest) = what.split_once(char::is_whitespace).unwrap_or((what, ""));
+        let rest = rest.trim();
+        let action = match word {
+            "drop" => {
+                let percent = rest.strip_suffix('%').map(str::trim);
+                let percent: Option<f64> = percent.and_then(|percent| percent.parse().ok());
+                let is_share = |percent: &f64| *percent > 0.0 && *percent <= 100.0;
+                EventAction::Drop(percent.filter(is_share).ok_or_else(|| {
+                    wrong("drop needs a share of the connections, above 0% and up to 100%")
+                })?)
+            }
+            "exec" if rest.is_empty() => return Err(wrong("exec needs a shell command")),
+            "exec" => EventAction::Exec(rest.to_owned()),
+            _ => {
+                let word: String = word.chars().take(40).collect();
+                let why = format!(
+                    "`{}` is not an event: give drop or exec",
+                    word.escape_debug()
+                );
+                return Err(UnknownEvent(why));
+            }
+        };
+        Ok(Self { at, action })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_read_back() {
+        for text in [
+            "at 30s: drop 100%",
+            "at 1m 30s: drop 12.5%",
+            "at 0s: exec kill -9 $(cat smbd.pid): now",
+        ] {
+            let event: PlannedEvent = text.parse().unwrap();
+            assert_eq!(event.to_string(), text);
+            assert_eq!(event.to_string().parse(), Ok(event));
+        }
+    }
+
+    #[test]
+    fn other_texts_are_refused_with_the_reason() {
+        for (text, why) in [
+            ("drop 100%", "`at TIME: WHAT`"),
+            ("at 30s drop 100%", "`at TIME: WHAT`"),
+            ("at soon: drop 100%", "the time of an event"),
+            ("at 30: drop 100%", "the time of an event"),
+            ("at 30s: drop", "share of the connections"),
+            ("at 30s: drop 0%", "share of the connections"),
+            ("at 30s: drop 101%", "share of the connections"),
+            ("at 30s: drop NaN%", "share of the connections"),
+            ("at 30s: exec", "exec needs a shell command"),
+            ("at 30s: explode", "`explode` is not an event"),
+            ("at 30s:", "`` is not an event"),
+        ] {
+            let error = text.parse::<PlannedEvent>().unwrap_err().to_string();
+            assert!(error.contains(why), "{text}: {error}");
+            assert!(!error.contains('\n'), "{error}");
+        }
+    }
+}

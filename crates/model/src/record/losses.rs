@@ -1,0 +1,171 @@
+//! What lost connections cost, by the event that came before them.
+
+use std::collections::BTreeMap;
+
+use hdrhistogram::Histogram;
+use serde::{Deserialize, Serialize};
+use smbench_protocol::NtStatus;
+
+use super::recorder::latency_histogram;
+use crate::Nanos;
+
+/// The largest number of different statuses of handles that are kept apart.
+const STATUSES_MAX: usize = 64;
+
+/// What became of the durable handles of a client that came back.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reclaimed {
+    /// Handles that the server had kept.
+    pub kept: u64,
+    /// Handles that the server had not kept, by its answer. `None` if it had not promised to
+    /// keep the handle.
+    pub lost: BTreeMap<Option<NtStatus>, u64>,
+}
+
+impl Reclaimed {
+    /// Counts a handle that the server had not kept.
+    pub fn lose(&mut self, status: Option<NtStatus>) {
+        let is_known = self.lost.len() < STATUSES_MAX || self.lost.contains_key(&status);
+        let status = status.filter(|_| is_known);
+        *self.lost.entry(status).or_default() += 1;
+    }
+
+    /// Adds the handles of other clients.
+    pub fn merge(&mut self, other: &Self) {
+        self.kept += other.kept;
+        for (&status, &count) in &other.lost {
+            let is_known = self.lost.len() < STATUSES_MAX || self.lost.contains_key(&status);
+            *self.lost.entry(status.filter(|_| is_known)).or_default() += count;
+        }
+    }
+}
+
+/// What the losses of connections after one event cost.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct EventLosses {
+    /// Clients that lost their connection.
+    pub clients: u64,
+    /// Time of each client that came back from its last answer before the loss to its first
+    /// answer after it, in nanoseconds.
+    #[serde(with = "super::transfer")]
+    pub blackout: Histogram<u64>,
+    /// The durable handles of these clients.
+    pub handles: Reclaimed,
+    /// Requests without an answer that were sent again.
+    pub repeated: u64,
+    /// Operations without an answer that failed.
+    pub failed: u64,
+}
+
+impl Default for EventLosses {
+    fn default() -> Self {
+        Self {
+            clients: 0,
+            blackout: latency_histogram(),
+            handles: Reclaimed::default(),
+            repeated: 0,
+            failed: 0,
+        }
+    }
+}
+
+impl EventLosses {
+    /// Counts a client that came back after this time.
+    pub fn came_back(&mut self, after: Nanos) {
+        self.blackout.saturating_record(after.0.max(1));
+    }
+
+    /// Returns the number of clients that did not come back.
+    #[must_use]
+    pub fn still_away(&self) -> u64 {
+        self.clients.saturating_sub(self.blackout.len())
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.clients += other.clients;
+        // The bounds are equal, so adding cannot fail.
+        let added = self.blackout.add(&other.blackout);
+        debug_assert!(added.is_ok());
+        self.handles.merge(&other.handles);
+        self.repeated += other.repeated;
+        self.failed += other.failed;
+    }
+}
+
+/// The costs of lost connections, by event.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Losses(BTreeMap<Option<u32>, EventLosses>);
+
+impl Losses {
+    /// Returns what followed from the event with this index, `None` for losses before all events.
+    /// Returns `None` if no connection was lost.
+    #[must_use]
+    pub fn after(&self, event: Option<u32>) -> Option<&EventLosses> {
+        self.0.get(&event)
+    }
+
+    /// Returns all costs, those before all events first.
+    pub fn all(&self) -> impl Iterator<Item = (Option<u32>, &EventLosses)> {
+        self.0.iter().map(|(event, losses)| (*event, losses))
+    }
+
+    /// Returns what followed from an event, to add to it.
+    pub(super) fn after_mut(&mut self, event: Option<u32>) -> &mut EventLosses {
+        self.0.entry(event).or_default()
+    }
+
+    /// Adds the costs of other clients.
+    pub(super) fn merge(&mut self, other: &Self) {
+        for (event, losses) in other.all() {
+            self.after_mut(event).merge(losses);
+        }
+    }
+}
+
+/// Data that was found wrong, by what the stamps in it show.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
+pub struct DataFaults {
+    /// Reads that found an older write than the last acknowledged one of the block.
+    pub lost: u64,
+    /// Reads that found a write without an answer over a later acknowledged one.
+    pub doubled: u64,
+    /// Reads that found a block that no single write made.
+    pub torn: u64,
+}
+
+impl DataFaults {
+    /// Adds the faults that other clients found.
+    pub const fn merge(&mut self, other: &Self) {
+        self.lost += other.lost;
+        self.doubled += other.doubled;
+        self.torn += other.torn;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn costs_of_an_event_are_added_and_those_of_others_stay_apart() {
+        let (mut one, mut other) = (Losses::default(), Losses::default());
+        for (losses, took) in [(&mut one, 7), (&mut other, 9)] {
+            let after = losses.after_mut(Some(1));
+            after.clients += 2;
+            after.came_back(Nanos(took));
+            after.handles.kept += 1;
+            after.handles.lose(Some(NtStatus::OBJECT_NAME_NOT_FOUND));
+        }
+        other.after_mut(None).failed += 3;
+        one.merge(&other);
+        let merged = one.after(Some(1)).unwrap();
+        assert_eq!((merged.clients, merged.still_away()), (4, 2));
+        assert_eq!((merged.blackout.min(), merged.blackout.max()), (7, 9));
+        assert_eq!(merged.handles.kept, 2);
+        assert_eq!(merged.handles.lost.values().sum::<u64>(), 2);
+        assert_eq!(one.after(None).unwrap().failed, 3);
+        assert!(one.after(Some(0)).is_none());
+    }
+}

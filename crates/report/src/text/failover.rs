@@ -1,0 +1,137 @@
+//! Events of load points, and what the lost connections after them cost.
+
+use crate::curve::total;
+use crate::doc::{EventDoc, LoadPointDoc, RunDoc};
+use crate::table::{Cell, Column, Table};
+use crate::units::{self, counted, plain};
+
+/// Returns a row for each event of each load point; `None` if there was none.
+#[must_use]
+pub fn failover(doc: &RunDoc) -> Option<Table> {
+    let points = doc.load_points.iter();
+    let rows = points.flat_map(|point| point.events.iter().map(|event| row(point, event)));
+    let rows: Vec<_> = rows.collect();
+    if rows.is_empty() {
+        return None;
+    }
+    let columns = vec![
+        Column::number("clients"),
+        Column::text("event"),
+        Column::number("lost"),
+        Column::number("away"),
+        Column::number("p50"),
+        Column::number("p99"),
+        Column::number("max"),
+        Column::number("as before"),
+        Column::number("kept"),
+        Column::number("lost"),
+        Column::number("repeated"),
+        Column::number("failed"),
+    ];
+    let mut table = Table::of(
+        "events: clients, blackouts, handles, requests",
+        columns,
+        rows,
+    );
+    table.notes = notes(doc);
+    Some(table)
+}
+
+fn row(point: &LoadPointDoc, event: &EventDoc) -> Vec<Cell> {
+    let blackout = event.blackout_ns.as_ref();
+    let time = |of: fn(&crate::latency::LatencyDoc) -> u64| {
+        Cell::latency(blackout.map(|blackout| of(blackout) as f64))
+    };
+    vec![
+        Cell::load(if point.valid { "" } else { "! " }, point.load()),
+        Cell::from(name(event)),
+        Cell::count(event.clients),
+        Cell::count(event.clients_away),
+        time(|blackout| blackout.p50),
+        time(|blackout| blackout.p99),
+        time(|blackout| blackout.max),
+        Cell::of(event.recovery_s, units::seconds),
+        Cell::count(event.handles_kept),
+        Cell::count(event.handles_lost),
+        Cell::count(event.requests_repeated),
+        Cell::count(event.operations_failed),
+    ]
+}
+
+/// Returns the event as a short name: `30s drop 100%`.
+fn name(event: &EventDoc) -> String {
+    /// Longer commands are cut.
+    const WIDTH_MAX: usize = 24;
+    let Some(written) = &event.event else {
+        return plain(&event.kind);
+    };
+    let short = written.strip_prefix("at ").unwrap_or(written);
+    let short = plain(&short.replacen(':', "", 1));
+    if short.chars().count() <= WIDTH_MAX {
+        return short;
+    }
+    let start: String = short.chars().take(WIDTH_MAX - 3).collect();
+    format!("{start}...")
+}
+
+/// Returns what the columns do not say: handles that were lost, by the server's answer.
+fn notes(doc: &RunDoc) -> Vec<String> {
+    let events = doc.load_points.iter().flat_map(|point| &point.events);
+    let mut by = std::collections::BTreeMap::<&str, u64>::new();
+    for (status, count) in events.flat_map(|event| &event.handles_lost_by) {
+        *by.entry(status).or_default() += count;
+    }
+    let lost = by.into_iter();
+    lost.map(|(status, count)| {
+        let handles = counted(count, "handle");
+        match status {
+            "not-granted" => format!("{handles} lost that the server had not promised to keep"),
+            status => format!("{handles} lost with {}", plain(status)),
+        }
+    })
+    .collect()
+}
+
+/// Describes the lost connections of all load points in a sentence; `None` if there were none.
+#[must_use]
+pub fn failover_in_brief(doc: &RunDoc) -> Option<String> {
+    let events = || doc.load_points.iter().flat_map(|point| &point.events);
+    let sum = |of: fn(&EventDoc) -> u64| total(events().map(of));
+    let clients = sum(|event| event.clients);
+    if clients == 0 {
+        return events()
+            .next()
+            .map(|_| "no client lost its connection".to_owned());
+    }
+    let away = sum(|event| event.clients_away);
+    let longest = events().filter_map(|event| event.blackout_ns.as_ref());
+    let longest = longest.map(|blackout| blackout.max).max();
+    let mut parts = vec![match longest {
+        Some(longest) => format!(
+            "{} of {} came back, the last after {}",
+            clients - away,
+            counted(clients, "lost client"),
+            units::latency(longest as f64)
+        ),
+        None => format!("none of {} came back", counted(clients, "lost client")),
+    }];
+    let (kept, lost) = (
+        sum(|event| event.handles_kept),
+        sum(|event| event.handles_lost),
+    );
+    if kept + lost > 0 {
+        parts.push(format!("{kept} of {} kept", counted(kept + lost, "handle")));
+    }
+    let failed = sum(|event| event.operations_failed);
+    parts.push(format!("{} failed", counted(failed, "operation")));
+    let faults: Vec<_> = doc
+        .load_points
+        .iter()
+        .filter_map(|point| point.verify)
+        .collect();
+    if !faults.is_empty() {
+        let lost = total(faults.iter().map(|faults| faults.lost));
+        parts.push(counted(lost, "lost write"));
+    }
+    Some(parts.join(", "))
+}

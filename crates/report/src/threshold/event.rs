@@ -1,0 +1,104 @@
+//! Values of lost connections in conditions: `blackout max > 15s`, `lost writes > 0`.
+
+use smbench_model::contents::Verify;
+use smbench_model::plan::Plan;
+use smbench_model::setting::Advice;
+
+use crate::curve::{CurveRow, total};
+use crate::doc::{EventDoc, LoadPointDoc};
+use crate::latency::{LatencyDoc, pool};
+use crate::metric::Metric;
+use crate::units::{self, counted};
+
+/// A value of what lost connections cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum EventValue {
+    /// The time that clients were without an answer.
+    Blackout(Metric),
+    /// Acknowledged writes that reads do not find.
+    LostWrites,
+    /// Handles that the server has not kept.
+    LostHandles,
+}
+
+impl EventValue {
+    /// Returns the value with this name of two words.
+    pub(super) fn named(first: &str, second: &str) -> Option<Self> {
+        match (first, second) {
+            ("blackout", "min" | "us/op" | "server-us/op" | "throughput" | "ops/s") => None,
+            ("blackout", metric) => Metric::by_name(metric).map(Self::Blackout),
+            ("lost", "writes") => Some(Self::LostWrites),
+            ("lost", "handles") => Some(Self::LostHandles),
+            _ => None,
+        }
+    }
+
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Blackout(_) => "blackout",
+            Self::LostWrites => "lost writes",
+            Self::LostHandles => "lost handles",
+        }
+    }
+
+    pub(super) const fn unit(self) -> &'static str {
+        match self {
+            Self::Blackout(_) => "ns",
+            Self::LostWrites => "writes",
+            Self::LostHandles => "handles",
+        }
+    }
+
+    pub(super) const fn is_time(self) -> bool {
+        matches!(self, Self::Blackout(_))
+    }
+
+    pub(super) fn print(self, value: f64) -> String {
+        match self {
+            Self::Blackout(_) => units::latency(value),
+            Self::LostWrites => counted(value as u64, "lost write"),
+            Self::LostHandles => counted(value as u64, "lost handle"),
+        }
+    }
+
+    /// Returns why a plan does not have the value, if it does not.
+    pub(super) fn missing(self, plan: &Plan) -> Option<String> {
+        let failover = &plan.sessions.failover;
+        let why = match self {
+            _ if failover.reconnect.is_none() => {
+                "clients that lose their connection drop out; give @reconnect"
+            }
+            Self::LostWrites if plan.only().verify == Verify::Off => {
+                "the data is not verified; give @verify"
+            }
+            _ => return None,
+        };
+        Some(Advice(why).to_string())
+    }
+
+    /// Returns the value of a row. Passes that are not valid count as well.
+    pub(super) fn of(self, row: &CurveRow<'_>) -> Option<f64> {
+        let passes = || {
+            let valid = row.passes.iter().filter(|pass| pass.valid);
+            valid.chain(&row.invalid)
+        };
+        let events = || passes().flat_map(|pass| &pass.events);
+        let sum = |of: fn(&EventDoc) -> u64| total(events().map(of));
+        match self {
+            Self::Blackout(metric) => {
+                let times = pool(events().filter_map(|event| event.blackout_hdr.as_ref()));
+                match LatencyDoc::of(&times) {
+                    Some(times) => metric.latency(&times),
+                    // Nobody was without an answer.
+                    None => (sum(|event| event.clients_away) == 0).then_some(0.0),
+                }
+            }
+            Self::LostWrites => {
+                let lost = |pass: &&LoadPointDoc| pass.verify.map(|faults| faults.lost);
+                let lost: Option<Vec<_>> = passes().map(lost).collect();
+                Some(total(lost?.into_iter()) as f64)
+            }
+            Self::LostHandles => Some(sum(|event| event.handles_lost) as f64),
+        }
+    }
+}
