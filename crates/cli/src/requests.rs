@@ -1,6 +1,8 @@
 //! From arguments to requests, with the accounts of their servers. Not here: from flags to
 //! [`RunOptions`] ([`crate::args`]).
 
+use std::collections::HashSet;
+
 use clap::ValueEnum as _;
 use smbench_formats::loadfile::Unknown;
 use smbench_formats::profile;
@@ -27,9 +29,36 @@ use crate::users;
 /// Checks the options of `run` and `plan` for each profile. Makes no connection.
 pub(crate) fn resolve_all(args: &RunArgs) -> Result<Vec<RunRequest>, Failure> {
     match &args.workload.profiles[..] {
+        [name] if args.alone => with_each_alone(args, name),
+        _ if args.alone => Err(Failure::Usage(
+            "--alone: give one profile, which has populations".to_owned(),
+        )),
         [] => Ok(vec![resolve(args, profile::DEFAULT)?]),
         names => names.iter().map(|name| resolve(args, name)).collect(),
     }
+}
+
+/// Resolves the run of each population alone, and then that of all.
+fn with_each_alone(args: &RunArgs, name: &str) -> Result<Vec<RunRequest>, Failure> {
+    let together = resolve(args, name)?;
+    if together.draft.work.populations.len() < 2 {
+        return Err(Failure::Usage(format!(
+            "--alone: profile {name} has no populations that could disturb one another"
+        )));
+    }
+    let alone = together.draft.alone().map(|mut plan| {
+        let only = plan.only_mut();
+        let mut seen = HashSet::new();
+        only.clients.retain(|clients| seen.insert(*clients));
+        let of = only.name.clone().unwrap_or_default();
+        plan.work.profile = format!("{}-{of}", plan.work.profile);
+        Ok(RunRequest {
+            draft: plan,
+            ..resolve(args, name)?
+        })
+    });
+    let alone = alone.collect::<Result<Vec<_>, Failure>>()?;
+    Ok(alone.into_iter().chain([together]).collect())
 }
 
 fn resolve(args: &RunArgs, name: &str) -> Result<RunRequest, Failure> {

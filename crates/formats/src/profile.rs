@@ -4,6 +4,7 @@
 //! ([`Plan::resolve`](smbench_model::plan::Plan::resolve)).
 
 mod foreign;
+mod populations;
 
 use std::fs::{self, File};
 use std::io::{self, Read as _};
@@ -103,35 +104,7 @@ pub fn load(name_or_path: &str) -> Result<Profile, ProfileError> {
 /// # Errors
 /// As [`load`].
 pub fn load_with(name_or_path: &str, unknown: Unknown) -> Result<Profile, ProfileError> {
-    let profile = load_one(name_or_path, unknown)?;
-    let folder = Path::new(name_or_path).parent().unwrap_or(Path::new(""));
-    let tables = profile.spec.population.iter();
-    let populations = tables.map(|table| {
-        let member = load_one(&relative(&table.profile, folder), unknown);
-        member.map_err(|reason| ProfileError::Population {
-            path: name_or_path.to_owned(),
-            name: table.name.clone(),
-            reason: Box::new(reason),
-        })
-    });
-    Ok(Profile {
-        populations: populations.collect::<Result<_, _>>()?,
-        ..profile
-    })
-}
-
-/// Returns the name of a profile that a file in this folder names. A path is relative to it.
-fn relative(name_or_path: &str, folder: &Path) -> String {
-    let mut prefixes = [LOADFILE, TRACE].into_iter();
-    let prefix = prefixes.find(|prefix| name_or_path.starts_with(prefix));
-    let path = name_or_path.strip_prefix(prefix.unwrap_or_default());
-    let path = path.unwrap_or(name_or_path);
-    if prefix.is_some() || builtin(path).is_none() && is_path(path) {
-        let path = folder.join(path);
-        format!("{}{}", prefix.unwrap_or_default(), path.display())
-    } else {
-        path.to_owned()
-    }
+    populations::loaded(load_one(name_or_path, unknown)?, name_or_path, unknown)
 }
 
 /// Loads a profile without those of its populations.

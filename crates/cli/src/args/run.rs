@@ -71,6 +71,10 @@ pub(crate) struct RunArgs {
     /// Show a full screen during the run; q leaves it
     #[arg(long, conflicts_with = "quiet", hide_short_help = true)]
     pub(crate) live: bool,
+    /// Measure each population of the profile alone before all together, and print how they disturb
+    /// one another
+    #[arg(long, hide_short_help = true)]
+    pub(crate) alone: bool,
     /// Print all tables: CPU use, every percentile, the operations at the peak
     #[arg(long, help_heading = COMMON)]
     pub(crate) details: bool,

@@ -53,6 +53,7 @@ fn carry_out_one(
         remedy: remedy(&request),
         show: detail.show(),
         gate: Gate::default(),
+        alone: 0,
         find: Some(search),
         next_steps: detail.next_steps(1),
         points: Visibility::Hidden,
@@ -76,6 +77,10 @@ fn check(kind: FindKind, args: &FindArgs) -> Result<(), Failure> {
     check_outputs(&args.run.output)?;
     if args.run.part.is_given() {
         let why = "--client-range, --begin-at: a search has several load points";
+        return Err(Failure::Usage(why.to_owned()));
+    }
+    if args.run.alone {
+        let why = "--alone: a search has no populations";
         return Err(Failure::Usage(why.to_owned()));
     }
     match args.run.workload.profiles.len() {

@@ -18,6 +18,7 @@ use smbench_engine::Cancel;
 use smbench_engine::run;
 use smbench_model::target::Target;
 use smbench_report::doc::OutcomeDoc;
+use smbench_report::text::interference;
 use smbench_report::{Find, RunDoc};
 use smbench_runner::run::{JobOutcome, RunJob};
 
@@ -83,7 +84,8 @@ fn run_requests(
         abort_after: args.abort_on_fail,
         junit,
     };
-    for request in requests {
+    let alone = if args.alone { requests.len() - 1 } else { 0 };
+    for request in &requests[alone..] {
         gate.check(&request.draft)?.iter().for_each(complain);
     }
     if let (RunServer::Embedded, false) = (&requests[0].server, args.fail_if.is_empty()) {
@@ -96,6 +98,7 @@ fn run_requests(
         remedy: remedy(&requests[0]),
         show: detail.show(),
         gate,
+        alone,
         points: Visibility::unless(args.output.quiet || args.live || find.is_some()),
         find: find.map(Search::Load),
         screen,
@@ -211,6 +214,7 @@ impl Runs<'_> {
             }
             worst = worst.max(self.carry_out_one(index)?);
         }
+        self.print_interference()?;
         if self.docs.is_empty() && worst == Exit::Interrupted {
             Err(Failure::Interrupted)
         } else {
@@ -218,11 +222,28 @@ impl Runs<'_> {
         }
     }
 
+    /// Prints how populations disturb one another, if each was also measured alone.
+    fn print_interference(&self) -> Result<(), Failure> {
+        let Some((together, alone)) = self.docs.split_last() else {
+            return Ok(());
+        };
+        if self.presentation.alone == 0 || together.plan.populations.len() < 2 {
+            return Ok(());
+        }
+        let table = interference(alone, together);
+        table.map_or(Ok(()), |table| print(&format!("\n{}", table.to_text())))
+    }
+
     fn carry_out_one(&mut self, index: usize) -> Result<Exit, Failure> {
         let request = &self.requests[index];
         let context = RunContext {
             output: self.output,
             presentation: self.presentation,
+            gate: if index < self.presentation.alone {
+                Gate::default()
+            } else {
+                self.presentation.gate
+            },
             name: (self.requests.len() > 1).then(|| request.draft.work.profile.clone()),
             place: (index + 1, self.requests.len()),
             line: self.line,
@@ -293,7 +314,7 @@ fn run_one(
         place: context.name.as_deref(),
         points: line.point_lines(context.presentation.points),
     };
-    let gate = &context.presentation.gate;
+    let gate = &context.gate;
     let (aborted, abort) = gate.abort(&plan, cancel).unzip();
     let interim = interim
         .map(|report| -> IntervalReport<'_> { Box::new(move |interval| report(interval, line)) });

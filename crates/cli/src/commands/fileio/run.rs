@@ -62,6 +62,7 @@ pub(super) fn run(args: &FileioArgs, hosts: &Hosts) -> Result<Exit, Failure> {
         show: &show,
         find: None,
         gate: Gate::default(),
+        alone: 0,
         next_steps: NextSteps::Hidden,
         points: Visibility::Hidden,
         screen: None,

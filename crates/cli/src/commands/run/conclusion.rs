@@ -35,7 +35,7 @@ pub(super) fn conclude(
     if doc.outcome == OutcomeDoc::Interrupted && !doc.is_measured() {
         return Err(Failure::Interrupted);
     }
-    let gate = &context.presentation.gate;
+    let gate = &context.gate;
     let (mut exit, reason) = strictness(context.output).judge(&doc);
     if matches!(ended_by, EndedBy::Gate(_)) {
         exit = Exit::Failed;

@@ -8,6 +8,7 @@ use smbench_report::units::plain;
 
 use super::presentation::Presentation;
 use crate::args::{OutputArgs, without_urls};
+use crate::conditions::Gate;
 use crate::failure::{Exit, Failure};
 use crate::live::LiveTitle;
 use crate::output::complain;
@@ -19,6 +20,8 @@ use crate::unsaved::Unsaved;
 pub(super) struct RunContext<'a> {
     pub(super) output: &'a OutputArgs,
     pub(super) presentation: &'a Presentation<'a>,
+    /// The conditions that are judged of it.
+    pub(super) gate: Gate<'a>,
     /// Name of the profile, if there are several.
     pub(super) name: Option<String>,
     /// Number of the profile, and of all profiles.

@@ -22,6 +22,8 @@ pub(crate) struct Presentation<'a> {
     /// Function that prints the document.
     pub(crate) show: Show<'a>,
     pub(crate) gate: Gate<'a>,
+    /// Number of runs of one population, which come before that of all. They have no conditions.
+    pub(crate) alone: usize,
     /// The search that chooses the load points, if the run is one.
     pub(crate) find: Option<Search>,
     pub(crate) next_steps: NextSteps,

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde_json::json as value;
+use smbench_model::Nanos;
 use smbench_model::kind::OpKind;
 use smbench_model::load::{LoadModel, Spacing};
 use smbench_model::record::{
@@ -10,7 +11,7 @@ use smbench_model::record::{
 };
 use smbench_model::work::Population;
 use smbench_protocol::NtStatus;
-use smbench_report::text::{operations_of_populations, populations};
+use smbench_report::text::{interference, operations_of_populations, populations};
 use smbench_report::{Curve, RunDoc, Threshold, render, write_csv};
 
 use super::json;
@@ -21,15 +22,22 @@ use crate::samples::{book, curve, document, point, run};
 fn load_point(clients: u32) -> LoadPointRecord {
     let office = point(clients - 4, 1, 400);
     let mut backup = point(4, 1, 40);
-    book(&mut backup.ops, Phase::Window, |window| {
-        window.failure(
-            OpKind::Write,
-            OperationFailure::Status(NtStatus(0xC000_0022)),
-        );
-    });
     let mut all = point(clients, 1, 440);
-    all.ops.clone_from(&office.ops);
-    all.ops.merge(&backup.ops);
+    for ops in [&mut backup.ops, &mut all.ops] {
+        book(ops, Phase::Window, |window| {
+            let denied = OperationFailure::Status(NtStatus(0xC000_0022));
+            window.failure(OpKind::Write, denied);
+        });
+    }
+    // What each of the two points has once.
+    book(&mut all.ops, Phase::Window, |window| {
+        for _ in 0..10 {
+            window.success(OpKind::Flush, 0, Nanos(30_000_000));
+        }
+    });
+    book(&mut all.ops, Phase::Outside, |ramp| {
+        ramp.success(OpKind::Read, 4096, Nanos(9_000_000));
+    });
     let part = |name: &str, of: LoadPointRecord, punctuality| PopulationRecord {
         name: name.to_owned(),
         clients: of.clients,
@@ -182,11 +190,31 @@ fn a_run_without_named_populations_has_none_of_their_keys() {
 fn each_population_has_a_row_in_tables_and_rows_in_csv() {
     let doc = document(&company(&[8]));
     let curve = Curve::of(&doc.load_points);
-    insta::assert_snapshot!(populations(&curve).unwrap().to_text(), @"");
-    insta::assert_snapshot!(operations_of_populations(&curve).unwrap().to_text(), @"");
+    insta::assert_snapshot!(populations(&curve).unwrap().to_text(), @"
+    populations at 8 clients
+    population  clients  Mbit/s  ops/s     mean      p50      p99  errors
+    office            4    16.4    501  1.26 ms  1.00 ms  2.00 ms       0
+    backup            4     1.6   51.0  1.77 ms  1.00 ms  30.0 ms       1
+    ");
+    let operations = operations_of_populations(&curve).unwrap();
+    assert_eq!(operations.title, "operations of populations at 8 clients");
+    let lines = operations.to_text();
+    for start in [
+        "office      read   4000    13.1  1.00 ms",
+        "backup      flush    10 ",
+    ] {
+        assert!(lines.lines().any(|line| line.starts_with(start)), "{lines}");
+    }
     let several = document(&company(&[8, 20]));
     let curve = Curve::of(&several.load_points);
-    insta::assert_snapshot!(populations(&curve).unwrap().to_text(), @"");
+    insta::assert_snapshot!(populations(&curve).unwrap().to_text(), @"
+    populations
+    of  population  clients  Mbit/s  ops/s     mean      p50      p99  errors
+     8  office            4    16.4    501  1.26 ms  1.00 ms  2.00 ms       0
+     8  backup            4     1.6   51.0  1.77 ms  1.00 ms  30.0 ms       1
+    20  office           16    16.4    501  1.26 ms  1.00 ms  2.00 ms       0
+    20  backup            4     1.6   51.0  1.77 ms  1.00 ms  30.0 ms       1
+    ");
     let text = render(&doc);
     for part in [
         "profile  company: office (file-server, closed loop, 4 outstanding per client), backup",
@@ -270,7 +298,7 @@ fn conditions_name_a_population() {
     assert_eq!(
         refused("office walk p99 > 1ms"),
         "'office walk p99 > 1ms' cannot be judged: profile file-server has no walk, only read, \
-         write"
+         write, flush"
     );
     let json = json(&document(&record));
     assert_eq!(json["conditions"], value!([]));
@@ -278,4 +306,24 @@ fn conditions_name_a_population() {
     let judged = condition.judge(&doc);
     assert_eq!(judged.population.as_deref(), Some("office"));
     assert_eq!(judged.operation, None);
+}
+
+#[test]
+fn interference_sets_a_population_alone_beside_the_others() {
+    let together = company(&[8]);
+    let alone = together.plan.alone().next().unwrap();
+    let office = RunRecord {
+        load_points: vec![point(4, 1, 800)],
+        plan: alone,
+        ..company(&[8])
+    };
+    let table = interference(&[document(&office)], &document(&together)).unwrap();
+    insta::assert_snapshot!(table.to_text(), @"
+    each population alone, and together with the others
+    population  clients  ops/s  together  factor      p50  together  factor      p99  together  factor
+    office            4   1001       501    0.50  1.00 ms   1.00 ms    1.00  2.00 ms   2.00 ms    1.00
+    backup            4      -      51.0       -        -   1.00 ms       -        -   30.0 ms       -
+    factor: together, divided by alone
+    ");
+    assert!(interference(&[], &document(&curve())).is_none());
 }

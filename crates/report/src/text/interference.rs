@@ -1,0 +1,67 @@
+//! How populations disturb one another: each alone, and beside the others.
+
+use crate::curve::{Curve, CurveRow};
+use crate::doc::{PopulationDoc, RunDoc};
+use crate::population::PopulationRow;
+use crate::table::{Cell, Column, Table};
+use crate::units;
+
+/// Returns a row for each population at each load point: what it did alone, and what it did
+/// together with the others. `alone` has the runs of the populations. A run that is missing has
+/// empty cells. `None` if the run has no load points or no populations.
+#[must_use]
+pub fn interference(alone: &[RunDoc], together: &RunDoc) -> Option<Table> {
+    let curve = Curve::of(&together.load_points);
+    let curves: Vec<_> = alone
+        .iter()
+        .map(|doc| Curve::of(&doc.load_points))
+        .collect();
+    let of_several = curve.rows.len() > 1;
+    let row = |row: &CurveRow<'_>, planned: &PopulationDoc| {
+        let beside = PopulationRow::named(row, &planned.name)?;
+        let mut rows = curves.iter().flat_map(|curve| &curve.rows);
+        let own = rows.find_map(|of| {
+            let own = PopulationRow::named(of, &planned.name)?;
+            (own.clients() == beside.clients()).then_some((of, own))
+        });
+        let mark = |row: &CurveRow<'_>| if row.is_valid() { "" } else { "! " };
+        let pair = |of: fn(&PopulationRow<'_>) -> Option<f64>, print: fn(f64) -> String| {
+            let (before, after) = (own.as_ref().and_then(|(_, own)| of(own)), of(&beside));
+            let factor = before.zip(after).filter(|(before, _)| *before > 0.0);
+            let factor = factor.map(|(before, after)| after / before);
+            let of_own = own.as_ref().map_or("", |(of, _)| mark(of));
+            [
+                Cell::of(before, print).marked(of_own),
+                Cell::of(after, print).marked(mark(row)),
+                Cell::of(factor, |factor| format!("{factor:.2}")),
+            ]
+        };
+        let p50 = |of: &PopulationRow<'_>| Some(of.latency(None)?.p50 as f64);
+        let p99 = |of: &PopulationRow<'_>| Some(of.latency(None)?.p99 as f64);
+        let mut cells = Vec::new();
+        cells.extend(of_several.then(|| Cell::load("", row.load())));
+        cells.push(units::plain(&planned.name).into());
+        cells.push(Cell::count(beside.clients().into()));
+        cells.extend(pair(|of| of.ops_per_s(None), units::rate));
+        cells.extend(pair(p50, units::latency));
+        cells.extend(pair(p99, units::latency));
+        Some(cells)
+    };
+    let populations = &together.plan.populations;
+    let rows = curve.rows.iter();
+    let rows = rows.flat_map(|of| populations.iter().filter_map(move |one| row(of, one)));
+    let rows: Vec<_> = rows.collect();
+    let mut columns = Vec::new();
+    columns.extend(of_several.then(|| Column::number("of")));
+    columns.extend([Column::text("population"), Column::number("clients")]);
+    let numbers = ["ops/s", "together", "factor"].into_iter();
+    let numbers = numbers.chain(["p50", "together", "factor"]);
+    let numbers = numbers.chain(["p99", "together", "factor"]);
+    columns.extend(numbers.map(Column::number));
+    (!rows.is_empty()).then(|| Table {
+        title: "each population alone, and together with the others".to_owned(),
+        columns,
+        rows,
+        notes: vec!["factor: together, divided by alone".to_owned()],
+    })
+}
