@@ -44,7 +44,7 @@ pub struct AfterDoc {
     pub fates: Vec<FateDoc>,
     /// Kept blocks that hold a write whose answer the state file does not have.
     pub unanswered_blocks: u64,
-    /// The first blocks that are not kept, the worst first; at most ten.
+    /// The first blocks that are not kept, the worst first; at most 1,000.
     pub first: Vec<LostBlockDoc>,
 }
 

@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
 mod adapter;
+mod after;
 mod bad_input;
 mod builders;
 mod calibrate;

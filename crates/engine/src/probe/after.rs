@@ -26,7 +26,7 @@ use crate::smb::session::{Endpoint, SessionError};
 use crate::smb::share::{ShareSession, join};
 
 /// The most blocks that are listed with their places.
-const PLACES_MAX: usize = 10;
+const PLACES_MAX: usize = 1000;
 /// The most bytes that one READ asks for.
 const READ_BYTES_MAX: u32 = 1 << 20;
 

@@ -19,7 +19,7 @@ use smbench_model::kind::OpKind;
 use smbench_model::plan::Plan;
 use smbench_model::record::NotedRecord;
 
-use crate::worker::notes::{NoteDesk, NoteExchange, Written};
+use crate::worker::notes::{Appended, NoteDesk, NoteExchange};
 
 /// A new file for the notes of a run. It is deleted again if the run notes nothing.
 #[derive(Debug)]
@@ -170,10 +170,10 @@ fn write_pages(exchange: &NoteExchange, mut file: File) -> AppendedNotes {
                 appended.ended = file.write_all(&bytes);
             }
             let written = match appended.ended {
-                Ok(()) => Written::Yes,
-                Err(_) => Written::No,
+                Ok(()) => Appended::Yes,
+                Err(_) => Appended::No,
             };
-            if written == Written::Yes {
+            if written == Appended::Yes {
                 appended.notes += page.notes.len() as u64;
             }
             exchange.give_back(page, written);

@@ -13,7 +13,7 @@ use std::rc::Rc;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use smbench_model::Nanos;
-use smbench_model::contents::notes::{Note, NoteSource, NoteWords, PAGE_NOTES_MAX};
+use smbench_model::contents::notes::{AnswerNote, NoteSource, NoteWords, PAGE_NOTES_MAX};
 
 /// Pages of a worker, including the current one: 5 MiB.
 const PAGES: usize = 32;
@@ -58,9 +58,9 @@ impl NoteExchange {
     }
 
     /// Takes back a page whose notes were written, or counts them as lost.
-    pub(crate) fn give_back(&self, mut page: FilledPage, is_written: Written) {
+    pub(crate) fn give_back(&self, mut page: FilledPage, is_written: Appended) {
         let mut queues = self.lock();
-        if is_written == Written::No {
+        if is_written == Appended::No {
             queues.lost += page.notes.len() as u64;
         }
         if queues.empty.len() < queues.pages {
@@ -87,7 +87,7 @@ impl NoteExchange {
 
 /// Whether notes are in the file.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Written {
+pub(crate) enum Appended {
     Yes,
     No,
 }
@@ -137,7 +137,7 @@ impl NotePad {
 
     /// Adds a note.
     #[inline]
-    pub(crate) fn add(&mut self, note: &Note) {
+    pub(crate) fn add(&mut self, note: &AnswerNote) {
         if self.notes.is_empty() {
             self.begun = note.done;
         }
@@ -203,8 +203,8 @@ mod tests {
         }
     }
 
-    fn note(number: usize, done: u64) -> Note {
-        Note {
+    fn note(number: usize, done: u64) -> AnswerNote {
+        AnswerNote {
             client: 0,
             file: 0,
             generation: number as u32,
@@ -258,7 +258,7 @@ mod tests {
         let mut pages = take(&desk);
         assert_eq!(pages.len(), PAGES - 1);
         let page = pages.remove(0);
-        desk.exchange.give_back(page, Written::Yes);
+        desk.exchange.give_back(page, Appended::Yes);
         (0..PAGE_NOTES_MAX).for_each(|number| pad.add(&note(number, 1)));
         assert_eq!(desk.exchange.lost(), lost);
         assert_eq!(take(&desk)[0].lost, lost);
@@ -272,7 +272,7 @@ mod tests {
             pad.add(&note(0, 1));
             drop(pad);
             for page in take(&desk) {
-                desk.exchange.give_back(page, Written::Yes);
+                desk.exchange.give_back(page, Appended::Yes);
             }
         }
         let queues = desk.exchange.lock();

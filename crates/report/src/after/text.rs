@@ -6,6 +6,9 @@ use super::{AfterDoc, LostBlockDoc, WriteStampDoc, name};
 use crate::table::{Cell, Column, Table};
 use crate::units::{bytes, counted, plain};
 
+/// The most places on a screen; the document has more.
+const PLACES_SHOWN: usize = 10;
+
 /// Formats a check for a terminal: the answer, the table, the first places, and what the answer
 /// does not cover.
 #[must_use]
@@ -97,7 +100,7 @@ fn first(doc: &AfterDoc) -> Table {
         Column::text("expected"),
         Column::text("found"),
     ];
-    let rows = doc.first.iter().map(|block| {
+    let rows = doc.first.iter().take(PLACES_SHOWN).map(|block| {
         let LostBlockDoc { path, offset, .. } = block;
         vec![
             plain(path).into(),
@@ -188,7 +191,7 @@ mod tests {
         );
         assert_eq!(
             first_line([0, 0, 0, 1, 0, 3]),
-            "No promise is broken. Of 4 blocks (2 KiB), 1 block (512 bytes) are lost or torn, but \
+            "No promise is broken. Of 4 blocks (2 KiB), 1 block (512 B) are lost or torn, but \
              no FLUSH and no write-through covered them."
         );
         assert_eq!(

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use smbench_model::Nanos;
 use smbench_model::action::Action;
-use smbench_model::contents::notes::{Note, NoteOutcome};
+use smbench_model::contents::notes::{AnswerNote, NoteOutcome};
 use smbench_model::contents::verify::Ledger;
 use smbench_model::kind::OpKind;
 use smbench_model::operations::{Mix, Operation, RequestResult};
@@ -157,7 +157,7 @@ impl Supply for NotingSupply {
         };
         let generation = self.generations[self.place(number)];
         if let Some(pad) = &self.pad {
-            pad.borrow_mut().add(&Note {
+            pad.borrow_mut().add(&AnswerNote {
                 client: self.client,
                 file,
                 generation,

@@ -6,7 +6,7 @@ use super::promises::{Promises, place};
 use super::{BlockContent, BlockFate, BlockPromise, Fates, LostBlock, NotedFile};
 use crate::Nanos;
 use crate::contents::block::{BLOCK_BYTES, Stamp};
-use crate::contents::notes::{Note, NoteOutcome, NotePage};
+use crate::contents::notes::{AnswerNote, NoteOutcome, NotePage};
 use crate::files::Scope;
 
 /// The writes by which blocks are judged that do not hold the last one.
@@ -143,7 +143,7 @@ impl<'a> Examined<'a> {
     }
 }
 
-fn stamp(note: &Note, run: u32) -> Stamp {
+fn stamp(note: &AnswerNote, run: u32) -> Stamp {
     Stamp {
         client: note.client,
         file: note.file,
@@ -161,6 +161,11 @@ fn sort(blocks: &mut Vec<LostBlock>, most: usize) {
 impl Fates {
     /// Looks for the writes that the listed blocks must hold in a page of the notes.
     pub fn look(&mut self, page: &NotePage, promises: &Promises) {
+        let mut wanted: HashMap<_, Vec<_>> = HashMap::new();
+        for block in &mut self.first {
+            let key = (block.file, block.sent);
+            wanted.entry(key).or_default().push(block);
+        }
         for note in &page.notes {
             let population = page.source.population;
             let Some(noted) = promises.noted(population) else {
@@ -172,13 +177,8 @@ impl Fates {
             );
             let place = place(noted, population, note);
             let range = note.offset..note.offset + u64::from(note.length);
-            let of_note = self.first.iter_mut().filter(|block| {
-                is_write
-                    && block.file == place
-                    && block.sent == note.sent
-                    && range.contains(&block.offset)
-            });
-            for block in of_note {
+            let of_file = wanted.get_mut(&(place, note.sent)).into_iter().flatten();
+            for block in of_file.filter(|block| is_write && range.contains(&block.offset)) {
                 block.expected = Some(stamp(note, page.source.run));
             }
         }

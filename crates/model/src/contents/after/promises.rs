@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use super::{BLOCKS_MAX, BlockPromise, NotedFile};
 use crate::Nanos;
 use crate::contents::block::{BLOCK_BYTES, Stamp};
-use crate::contents::notes::{Note, NoteOutcome, NotePage, NotedPopulation, NotesError};
+use crate::contents::notes::{AnswerNote, NoteOutcome, NotePage, NotedPopulation, NotesError};
 use crate::files::Scope;
 
 /// A write that has an answer, but was not flushed yet.
@@ -47,7 +47,7 @@ impl Promises {
         Ok(())
     }
 
-    fn add_note(&mut self, population: u32, run: u32, note: &Note) -> Result<(), NotesError> {
+    fn add_note(&mut self, population: u32, run: u32, note: &AnswerNote) -> Result<(), NotesError> {
         let noted = self.populations.get(population as usize);
         let noted = noted.ok_or(NotesError::Place)?;
         let end = note.offset.checked_add(note.length.into());
@@ -141,7 +141,7 @@ impl Promises {
     }
 }
 
-pub(super) fn place(population: &NotedPopulation, index: u32, note: &Note) -> NotedFile {
+pub(super) fn place(population: &NotedPopulation, index: u32, note: &AnswerNote) -> NotedFile {
     NotedFile {
         population: index,
         client: match population.scope {

@@ -1,6 +1,6 @@
 use super::*;
 use crate::contents::block::append;
-use crate::contents::notes::{Note, NoteOutcome, NotePage, NoteSource, NotedPopulation};
+use crate::contents::notes::{AnswerNote, NoteOutcome, NotePage, NoteSource, NotedPopulation};
 use crate::files::Scope;
 
 const SALT: Salt = Salt(77);
@@ -36,7 +36,7 @@ impl Share {
         outcome: NoteOutcome,
         (sent, done): (u64, u64),
     ) -> &mut Self {
-        self.page.notes.push(Note {
+        self.page.notes.push(AnswerNote {
             client,
             file: 2,
             generation,

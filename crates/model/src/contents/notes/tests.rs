@@ -11,8 +11,8 @@ fn head() -> NotesHead {
     }
 }
 
-fn note(generation: u32, outcome: NoteOutcome) -> Note {
-    Note {
+fn note(generation: u32, outcome: NoteOutcome) -> AnswerNote {
+    AnswerNote {
         client: 7,
         file: 3,
         generation,
@@ -43,7 +43,7 @@ fn two_pages() -> Vec<u8> {
 }
 
 /// Returns the notes of these bytes, and how they end.
-fn read(bytes: &[u8]) -> (Vec<Note>, Option<NotesEnd>, u64) {
+fn read(bytes: &[u8]) -> (Vec<AnswerNote>, Option<NotesEnd>, u64) {
     let mut reader = NotesReader::open(bytes).unwrap();
     let mut notes = Vec::new();
     while let Some(page) = reader.next_page().unwrap() {
@@ -62,7 +62,7 @@ fn every_outcome_survives_as_words() {
         NoteOutcome::Flushed,
     ] {
         let note = note(u32::MAX, outcome);
-        assert_eq!(Note::of_words(note.words()), note);
+        assert_eq!(AnswerNote::of_words(note.words()), note);
     }
 }
 
