@@ -153,6 +153,8 @@ impl Terminal {
             let running: Vec<_> = lines.iter().map(|line| self.start(line)).collect();
             let said: Vec<_> = running.into_iter().map(Running::wait).collect();
             if tries < TRIES && said.iter().any(|said| said.code() == Some(4)) {
+                // No run replaces a state file.
+                let _ = fs::remove_file(self.place.path("crash.state"));
                 continue;
             }
             let failed = lines

@@ -2,7 +2,7 @@
 //!
 //! A thread appends the pages that workers hand in. A killed program loses the pages that its
 //! workers have not handed in, at most some hundred milliseconds, and nothing that was written.
-//! If the file takes no more, the load goes on, and the rest is counted as lost.
+//! If the file takes no more, the load does not stop, and later notes are counted as lost.
 
 use std::collections::VecDeque;
 use std::fs::{self, File, OpenOptions};
@@ -103,7 +103,7 @@ pub(super) struct NoteWriter {
     path: PathBuf,
 }
 
-/// What the thread has written.
+/// The notes in the file, and why there are no more.
 struct AppendedNotes {
     notes: u64,
     ended: io::Result<()>,

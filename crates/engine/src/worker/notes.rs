@@ -3,9 +3,9 @@
 //!
 //! A worker has one page, which all of its clients fill. It comes here when the page is full
 //! or old, to push it and to pop an empty one: that is the only lock. All pages of a worker
-//! are made before the load. If none is empty, because the file takes no more, the notes of the
-//! page are counted and lost, so that memory stays bounded and the load does not wait.
-//! Lost notes make nobody guilty ([`smbench_model::contents::after`]).
+//! are made before the load. If the file takes no more, all pages are full. The notes of the
+//! current page are then counted as lost, so that memory is bounded and the load does not wait.
+//! A lost note never leads to a wrong verdict ([`smbench_model::contents::after`]).
 
 use std::cell::RefCell;
 use std::collections::VecDeque;

@@ -1,4 +1,4 @@
-//! The state file of a run: what it is refused for, and what is told of it.
+//! The state file of a run: when a run cannot have one, and the messages about it.
 
 use std::io;
 use std::path::Path;

@@ -24,7 +24,7 @@ use crate::drivers::smb_rs::{self, Caller};
 use crate::run::context::{MakeWorkers, worker_maker};
 use crate::worker::assignment::WorkerParts;
 use crate::worker::supply::{
-    CountedDrawn, Indirect, Noting, OperationSource, Operations, Supplies,
+    CountedDrawn, Indirect, Noting, OperationSource, Operations, Splitting, Supplies,
 };
 
 /// The operations of a population of a run on a share.
@@ -57,11 +57,6 @@ impl ShareOperations {
         let supplies = Drawn {
             mix: Arc::clone(&mix),
             seed,
-        };
-        let count = plan.only().count;
-        let supplies = match count.filter(|_| !plan.only().workload.walks()) {
-            None => Indirect::new(supplies),
-            Some(count) => Indirect::new(CountedDrawn { supplies, count }),
         };
         Self {
             mix,
@@ -157,19 +152,36 @@ fn workers<T: OperationSource>(site: Arc<Site>, supplies: T) -> MakeWorkers {
 }
 
 /// Makes workers that note the answers to drawn operations.
-fn noting_workers(site: Arc<Site>, supplies: Indirect) -> MakeWorkers {
+fn noting_workers(site: Arc<Site>, drawn: Drawn) -> MakeWorkers {
+    let plan = Arc::clone(&site.plan);
+    let work = &plan.only().workload;
     let is_cifs = site.endpoint.options.dialects.has_cifs();
+    let count = plan.only().count.filter(|_| !work.walks());
+    let (mix, outstanding) = (Arc::clone(&site.mix), plan.only().outstanding);
+    let is_plain = site.split.is_none() && !work.has_steps() && count.is_none();
+    if is_plain && !is_cifs && site.reconnect == ReconnectPolicy::Never {
+        return worker_maker(WorkerParts {
+            connector: native::NativeConnect(site, MixEncoder::new),
+            supplies: Noting::new(drawn, &mix, outstanding),
+        });
+    }
     let sizes = site.split.unwrap_or_default();
-    let supplies = Noting::new(supplies, sizes, &site.mix, site.plan.only().outstanding);
+    let supplies = match count {
+        None => Splitting::new(drawn, sizes),
+        Some(count) => {
+            let supplies = drawn;
+            Splitting::new(CountedDrawn { supplies, count }, sizes)
+        }
+    };
+    let supplies = Noting::new(supplies, &mix, outstanding);
     if is_cifs {
-        worker_maker(WorkerParts {
+        return worker_maker(WorkerParts {
             connector: cifs::CifsConnect(site, CifsMix::new),
             supplies,
-        })
-    } else {
-        let connector = native::NativeConnect(Arc::clone(&site), MixEncoder::new);
-        of_connector(&site, connector, supplies)
+        });
     }
+    let connector = native::NativeConnect(Arc::clone(&site), MixEncoder::new);
+    of_connector(&site, connector, supplies)
 }
 
 /// Returns the workers of a connector, whose groups come back after a loss if the plan says so.

@@ -101,7 +101,7 @@ impl RunShare<'_> {
                 share.workspace.keep();
             }
             if record.load_points.is_empty() {
-                // The error is all that is told of the run.
+                // The error is the only message about the run.
                 let stays = format!("directory '{directory}' stays for a check of its files");
                 add_clause(&mut record.leftover, Some(stays));
             }
@@ -205,7 +205,7 @@ pub(super) struct PopulationSite {
 }
 
 impl PopulationSite {
-    /// Returns what the notes of a run tell of the files.
+    /// Returns the description of the files for the notes of a run.
     pub(super) fn noted(&self) -> NotedPopulation {
         let files = &self.plan.only().workload.files;
         NotedPopulation {

@@ -1,5 +1,5 @@
 //! Operations whose answered writes and flushes are noted. They have a loop of their own, so
-//! that others cost no instruction for it.
+//! that others cost no instruction for it. The sources below it are the usual ones.
 
 use std::sync::Arc;
 
@@ -9,11 +9,10 @@ use smbench_model::contents::notes::{AnswerNote, NoteOutcome};
 use smbench_model::contents::verify::Ledger;
 use smbench_model::kind::OpKind;
 use smbench_model::operations::{Mix, Operation, RequestResult};
-use smbench_model::record::{Phase, SplitSizes};
+use smbench_model::record::Phase;
 use smbench_protocol::NtStatus;
 
-use super::splitting::SplitSupply;
-use super::{Splitting, Supplies, Supply};
+use super::{Supplies, Supply};
 use crate::drivers::driver::Answer;
 use crate::drivers::dropped::Dropped;
 use crate::worker::notes::SharedPad;
@@ -21,21 +20,16 @@ use crate::worker::slot::{Judged, Slot};
 
 /// The operations of all clients.
 #[derive(Clone)]
-pub(crate) struct Noting {
-    supplies: Splitting,
+pub(crate) struct Noting<T> {
+    supplies: T,
     /// Whether each action asks for write-through.
     through: Arc<[bool]>,
     outstanding: u32,
 }
 
-impl Noting {
+impl<T: Supplies> Noting<T> {
     /// Makes operations of a mix, with this many slots of each client.
-    pub(crate) fn new(
-        supplies: impl Supplies,
-        sizes: SplitSizes,
-        mix: &Mix,
-        outstanding: u32,
-    ) -> Self {
+    pub(crate) fn new(supplies: T, mix: &Mix, outstanding: u32) -> Self {
         let through = mix.actions().iter().map(|action| {
             matches!(
                 action,
@@ -46,25 +40,25 @@ impl Noting {
             )
         });
         Self {
-            supplies: Splitting::new(supplies, sizes),
+            supplies,
             through: through.collect(),
             outstanding,
         }
     }
 }
 
-impl Supplies for Noting {
-    type Supply = NotingSupply;
+impl<T: Supplies> Supplies for Noting<T> {
+    type Supply = NotingSupply<T::Supply>;
 
     fn of_load_point(&self) -> Self {
         Self {
             supplies: self.supplies.of_load_point(),
             through: Arc::clone(&self.through),
-            ..*self
+            outstanding: self.outstanding,
         }
     }
 
-    fn of_client(&self, client: u32) -> NotingSupply {
+    fn of_client(&self, client: u32) -> NotingSupply<T::Supply> {
         NotingSupply {
             operations: self.supplies.of_client(client),
             through: Arc::clone(&self.through),
@@ -76,8 +70,8 @@ impl Supplies for Noting {
 }
 
 /// The operations of one client.
-pub(crate) struct NotingSupply {
-    operations: SplitSupply,
+pub(crate) struct NotingSupply<S> {
+    operations: S,
     through: Arc<[bool]>,
     client: u32,
     /// The generation of the write in each slot of the client.
@@ -85,14 +79,14 @@ pub(crate) struct NotingSupply {
     pad: Option<SharedPad>,
 }
 
-impl NotingSupply {
+impl<S> NotingSupply<S> {
     /// Returns the place of a slot of the group among those of the client.
     fn place(&self, slot: u32) -> usize {
         slot as usize % self.generations.len().max(1)
     }
 }
 
-impl Supply for NotingSupply {
+impl<S: Supply> Supply for NotingSupply<S> {
     fn next(&mut self, phase: Phase) -> Option<Operation> {
         self.operations.next(phase)
     }
@@ -106,7 +100,7 @@ impl Supply for NotingSupply {
     }
 
     fn splits() -> bool {
-        true
+        S::splits()
     }
 
     fn request_max(&self, kind: OpKind) -> u32 {
