@@ -116,6 +116,10 @@ fn load_parts(plan: &PlanDoc, model: String, pacing: LoopDoc, generator: Vec<Str
     parts.extend(is_own.then(|| "operations not the profile's".to_owned()));
     let oplock = plan.sessions.oplock.as_ref();
     parts.extend(oplock.map(|asked| format!("oplock {}", plain(&asked.to_string()))));
+    let handles = plan.sessions.handles.as_ref();
+    parts.extend(handles.map(|kind| format!("{} handles", plain(&kind.to_string()))));
+    let reconnect = plan.sessions.reconnect_s;
+    parts.extend(reconnect.map(|limit| format!("{} to come back", seconds(limit))));
     parts.extend(match plan.verify {
         Verify::Off => None,
         Verify::ReadBack => Some("what is read is verified".to_owned()),

@@ -327,7 +327,7 @@ struct Answers<'a, S> {
 
 impl<S: Sink> Sink for Answers<'_, S> {
     fn answer(&mut self, answer: &Answer<'_>) -> Result<(), Dropped> {
-        if answer.extent.is_answer()
+        if (answer.extent.is_answer() || answer.extent == Extent::Interim)
             && let Some((lost_at, after)) = self.calls.answered(answer.slot, self.now)
         {
             self.sink.came_back(lost_at, after);

@@ -10,6 +10,7 @@ mod connections;
 mod counters;
 mod distil;
 mod embedding;
+mod failover;
 mod fileio;
 mod folded;
 mod folders;

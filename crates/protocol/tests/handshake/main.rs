@@ -10,7 +10,7 @@ use smbench_protocol::crypto::NONCE_SEED_LEN;
 use smbench_protocol::frame::{Inbound, PREFIX_LEN, Payload};
 use smbench_protocol::handshake::Demand;
 use smbench_protocol::handshake::{SessionSetup, SetupProgress};
-use smbench_protocol::header::{Command, Flags, Header};
+use smbench_protocol::header::{Command, Flags, HEADER_LEN, Header};
 use smbench_protocol::{
     Account, Channels, CipherList, Connection, Credentials, Dialect, DialectRange, Event,
     Handshake, HandshakeError, HandshakeProgress, Logon, NtStatus, Policy, ProtocolError,
@@ -203,6 +203,19 @@ fn a_3_1_1_answer_without_contexts_is_refused() {
     let refused = pair.answer(|_| {}, &negotiate(Dialect::Smb311, 0));
     let text = refused.unwrap_err().to_string();
     assert!(text.contains("without pre-authentication"), "{text}");
+}
+
+/// The server ends the session that a client names (MS-SMB2 2.2.5 PreviousSessionId).
+#[test]
+fn a_session_names_the_one_that_it_takes_the_place_of() {
+    let mut pair = Pair::new(SessionConfig {
+        previous_session: 0x1122_3344_5566_7788,
+        ..config()
+    });
+    pair.answer(|_| {}, &negotiate(Dialect::Smb21, 0)).unwrap();
+    let body = &pair.out[PREFIX_LEN + HEADER_LEN..];
+    let previous: [u8; 8] = body[16..24].try_into().unwrap();
+    assert_eq!(u64::from_le_bytes(previous), 0x1122_3344_5566_7788);
 }
 
 #[test]

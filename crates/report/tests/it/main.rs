@@ -13,6 +13,7 @@ mod compare;
 mod compare_studies;
 mod document;
 mod efficiency;
+mod failover;
 mod fileio;
 mod files;
 mod find;

@@ -49,9 +49,16 @@ fn check_cuts(server: &Server, sessions: &SessionsSpec, connections: usize, grou
         );
         let lost: u64 = failures.values().sum();
         assert_eq!(lost, tally.errors());
+        let losses = tally.losses().after(None).unwrap();
+        assert_eq!(losses.failed, lost);
+        assert_eq!(losses.blackout.len() + losses.still_away(), losses.clients);
         // Of each cut at least one client had an operation in flight.
-        assert!(lost >= CUTS as u64, "{lost}");
-        assert!(lost <= CUTS as u64 * 2 * u64::from(outstanding), "{lost}");
+        let unanswered = lost + losses.repeated;
+        assert!(unanswered >= CUTS as u64, "{unanswered}");
+        assert!(
+            unanswered <= CUTS as u64 * 2 * u64::from(outstanding),
+            "{unanswered}"
+        );
         let unsent = u64::from(outcome.figures.unsent);
         assert_eq!(after.drawn, tally.carried_out() + unsent);
         check_events(tally, groups, CUTS);

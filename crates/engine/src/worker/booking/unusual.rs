@@ -51,10 +51,11 @@ impl<S: Supply> Clients<S> {
             return Some(Err(Dropped::Unasked(answer.slot)));
         }
         if slot.state == SlotState::Continuing {
-            // This CHANGE_NOTIFY fired before it could be cancelled.
+            // This CHANGE_NOTIFY fired before it could be cancelled, or is lost with its
+            // connection.
             member.continuing.retain(|&other| other != answer.slot);
             slot.state = SlotState::Free;
-            if answer.extent == Extent::Apart {
+            if answer.extent == Extent::Apart || member.has_watch(answer.slot) {
                 member.watch_again(answer.slot);
             } else {
                 member.release(answer.slot, now);

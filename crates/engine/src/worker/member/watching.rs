@@ -15,6 +15,11 @@ impl<S: Supply> Member<S> {
         !self.watching.is_empty()
     }
 
+    /// Returns whether the server holds the watch of this slot.
+    pub(in crate::worker) fn has_watch(&self, slot: u32) -> bool {
+        self.watching.contains(&slot)
+    }
+
     /// Frees the slot of a watch that has ended. The next one begins without a pause.
     pub(in crate::worker) fn watch_again(&mut self, slot: u32) {
         self.watching.retain(|&other| other != slot);

@@ -14,7 +14,11 @@ impl Endpoint {
             let port = node.port.unwrap_or(self.target.port);
             found.extend(addresses_of(&node.host, port, &self.limits).await?);
         }
+        // What cannot wait for a client, such as a clean-up, tries them all.
+        let mut addresses = self.addresses.to_vec();
+        addresses.extend(found.iter().filter(|node| !self.addresses.contains(node)));
         Ok(Self {
+            addresses: addresses.into(),
             nodes: found.into(),
             ..self
         })

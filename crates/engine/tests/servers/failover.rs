@@ -1,0 +1,287 @@
+//! Clients that lose their connection under load and come back.
+
+mod gate;
+
+use std::collections::BTreeSet;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use smbench_engine::{Cancel, Observer, Unobserved, execute};
+use smbench_lab::{EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba};
+use smbench_model::contents::Verify;
+use smbench_model::event::PlannedEvent;
+use smbench_model::progress::{MeasuredInterval, Progress};
+use smbench_model::record::{EventLosses, LoadPointRecord, Outcome, RunRecord};
+use smbench_model::sessions::HandleDurability;
+use smbench_model::spec::{RunOptions, SessionsSpec, WorkSpec};
+use smbench_protocol::NtStatus;
+
+use crate::support::{plan, target};
+use gate::Gate;
+
+/// Does something once, when the first interval of a window has ended.
+struct AfterFirstInterval<F>(Option<F>);
+
+impl<F: FnOnce()> Observer for AfterFirstInterval<F> {
+    fn progress(&mut self, _: &Progress) {}
+
+    fn interval_ended(&mut self, _: &MeasuredInterval<'_>) {
+        if let Some(act) = self.0.take() {
+            act();
+        }
+    }
+
+    fn load_point_ended(&mut self, _: &RunRecord) {}
+}
+
+fn options(clients: u32, window: Duration, sessions: SessionsSpec) -> RunOptions {
+    RunOptions {
+        work: WorkSpec {
+            clients: Some(clients.to_string().parse().unwrap()),
+            duration: Some(window),
+            ramp_up: Some(Duration::ZERO),
+            file_size: Some("256KiB".parse().unwrap()),
+            verify: Some(Verify::ReadBack),
+            ..WorkSpec::default()
+        },
+        sessions: SessionsSpec {
+            reconnect: Some(Duration::from_secs(60)),
+            ..sessions
+        },
+        ..RunOptions::default()
+    }
+}
+
+fn with_events(mut options: RunOptions, events: &[&str]) -> RunOptions {
+    let events = events
+        .iter()
+        .map(|text| text.parse::<PlannedEvent>().unwrap());
+    options.work.event = Some(events.collect());
+    options
+}
+
+/// Returns the only load point of a run that came to its end, and is valid although
+/// connections were lost.
+fn valid_point(record: RunRecord) -> LoadPointRecord {
+    assert_eq!(record.outcome, Outcome::Complete);
+    assert_eq!(record.leftover, None);
+    let [point] = <[_; 1]>::try_from(record.load_points).unwrap();
+    assert_eq!(point.dropouts, []);
+    assert_eq!(point.invalid, None);
+    assert_eq!(point.ops.errors(), point.ops.lost_with_connection());
+    assert_eq!(point.ops.faults(), Default::default());
+    point
+}
+
+fn losses(point: &LoadPointRecord, event: Option<u32>) -> &EventLosses {
+    point.ops.losses().after(event).unwrap()
+}
+
+/// All clients come back through a path that was cut for a time. None of them can have had an
+/// answer in that time, by the clock of the relay.
+#[test]
+fn clients_that_are_cut_for_a_time_all_come_back() {
+    const CLIENTS: u32 = 16;
+    const CUT: Duration = Duration::from_millis(400);
+    let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
+    let gate = Gate::start(server.address());
+    let mut target = target(&server.url(), server.password());
+    target.port = gate.port();
+    let options = options(CLIENTS, Duration::from_secs(5), SessionsSpec::default());
+    let plan = plan("file-server", &options, target);
+    let (tell, closed_for) = std::sync::mpsc::channel();
+    let cut = || {
+        let gate = gate.clone();
+        std::thread::spawn(move || {
+            gate.close();
+            let closed = Instant::now();
+            std::thread::sleep(CUT);
+            let closed_for = closed.elapsed();
+            gate.open();
+            tell.send(closed_for).unwrap();
+        });
+    };
+    let record = execute(
+        &plan,
+        &mut AfterFirstInterval(Some(cut)),
+        &Cancel::default(),
+    );
+    let point = valid_point(record.unwrap());
+    let closed_for = closed_for.recv().unwrap();
+    let losses = losses(&point, None);
+    assert_eq!(losses.clients, u64::from(CLIENTS));
+    assert_eq!(losses.blackout.len(), u64::from(CLIENTS));
+    assert_eq!(losses.still_away(), 0);
+    assert_eq!(losses.failed, point.ops.errors());
+    // Each client had one request in flight, or none.
+    assert!(losses.failed + losses.repeated <= u64::from(CLIENTS));
+    // A histogram is exact to three digits.
+    let least = closed_for.as_nanos() as f64 * 0.999;
+    assert!(losses.blackout.min() as f64 >= least, "{closed_for:?}");
+    assert_eq!(point.clients_served, CLIENTS);
+}
+
+/// A server that keeps durable handles gives all of them back, and no write is lost.
+#[test]
+fn durable_handles_are_taken_back_after_an_event() {
+    let options_of_samba = SambaOptions {
+        extra_global: vec![ScratchSamba::CIFS.to_owned()],
+        ..SambaOptions::default()
+    };
+    let Some(samba) = ScratchSamba::or_skip(options_of_samba) else {
+        return;
+    };
+    for (dialect, oplock, handles) in [
+        ("3.1.1", None, HandleDurability::Durable),
+        ("3.0", Some("batch"), HandleDurability::Durable),
+        ("2.1", Some("lease-rh"), HandleDurability::Durable),
+        ("2.0.2", Some("batch"), HandleDurability::Durable),
+        ("2.1", None, HandleDurability::None),
+        ("cifs", None, HandleDurability::None),
+    ] {
+        let sessions = SessionsSpec {
+            dialect: Some(dialect.parse().unwrap()),
+            oplock: oplock.map(|oplock| oplock.parse().unwrap()),
+            handles: Some(handles),
+            ..SessionsSpec::default()
+        };
+        let options = with_events(
+            options(4, Duration::from_secs(3), sessions),
+            &["at 1500ms: drop 50%", "at 500ms: drop 100%"],
+        );
+        let target = target(&samba.url(), samba.password());
+        let plan = plan("file-server", &options, target);
+        let record = execute(&plan, &mut Unobserved, &Cancel::default());
+        let point = valid_point(record.unwrap());
+        assert!(point.ops.losses().after(None).is_none());
+        for (event, clients) in [(0, 4), (1, 2)] {
+            let losses = losses(&point, Some(event));
+            assert_eq!(losses.clients, clients, "{dialect}");
+            assert_eq!(losses.still_away(), 0, "{dialect}");
+            let kept = match handles {
+                HandleDurability::None => 0,
+                _ => clients,
+            };
+            assert_eq!(losses.handles.kept, kept, "{dialect}");
+            assert!(
+                losses.handles.lost.is_empty(),
+                "{dialect}: {:?}",
+                losses.handles
+            );
+        }
+        let written: Vec<_> = point
+            .events
+            .iter()
+            .map(|event| event.event.to_string())
+            .collect();
+        assert_eq!(written, ["at 500ms: drop 100%", "at 1s 500ms: drop 50%"]);
+    }
+}
+
+/// Servers' processes that are killed keep no handle, and a write that they had acknowledged is
+/// still there.
+#[test]
+fn handles_of_killed_processes_are_reported_lost() {
+    let Some(samba) = ScratchSamba::or_skip(SambaOptions::default()) else {
+        return;
+    };
+    let sessions = SessionsSpec {
+        handles: Some(HandleDurability::Durable),
+        ..SessionsSpec::default()
+    };
+    let options = options(4, Duration::from_secs(3), sessions);
+    let target = target(&samba.url(), samba.password());
+    let plan = plan("file-server", &options, target);
+    let before: BTreeSet<_> = samba.server_pids().into_iter().collect();
+    let kill = || {
+        let of_clients = samba.server_pids().into_iter();
+        let of_clients = of_clients.filter(|pid| !before.contains(pid));
+        let pids: Vec<_> = of_clients.map(|pid| pid.to_string()).collect();
+        let killed = Command::new("kill").arg("-9").args(&pids).status();
+        assert!(killed.unwrap().success(), "{pids:?}");
+    };
+    let record = execute(
+        &plan,
+        &mut AfterFirstInterval(Some(kill)),
+        &Cancel::default(),
+    );
+    let point = valid_point(record.unwrap());
+    let losses = losses(&point, None);
+    assert_eq!((losses.clients, losses.still_away()), (4, 0));
+    assert_eq!(losses.handles.kept, 0);
+    let expected = [(Some(NtStatus::OBJECT_NAME_NOT_FOUND), 4)];
+    assert_eq!(losses.handles.lost, expected.into());
+}
+
+/// Clients whose address is gone come back at the next one, and the directory is removed there.
+#[test]
+fn clients_come_back_at_the_next_address() {
+    let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
+    let (first, second) = (Gate::start(server.address()), Gate::start(server.address()));
+    let mut target = target(&server.url(), server.password());
+    target.port = first.port();
+    let nodes = format!("127.0.0.1:{},127.0.0.1:{}", first.port(), second.port());
+    let sessions = SessionsSpec {
+        nodes: Some(nodes.parse().unwrap()),
+        ..SessionsSpec::default()
+    };
+    let options = options(4, Duration::from_secs(3), sessions);
+    let plan = plan("file-server", &options, target);
+    let fail = || first.close();
+    let record = execute(
+        &plan,
+        &mut AfterFirstInterval(Some(fail)),
+        &Cancel::default(),
+    );
+    let point = valid_point(record.unwrap());
+    assert_eq!(losses(&point, None).blackout.len(), 4);
+    assert!(second.count() >= 4, "{}", second.count());
+}
+
+/// A run whose server is gone for good ends with an interrupt, without the time that its clients
+/// had to come back.
+#[test]
+fn an_interrupt_ends_a_blackout() {
+    let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
+    let gate = Gate::start(server.address());
+    let mut target = target(&server.url(), server.password());
+    target.port = gate.port();
+    let mut options = options(4, Duration::from_secs(3000), SessionsSpec::default());
+    options.sessions.reconnect = Some(Duration::from_secs(3600));
+    let plan = plan("file-server", &options, target);
+    let cancel = Cancel::default();
+    let interrupt = || {
+        gate.close();
+        cancel.cancel();
+    };
+    let record = execute(&plan, &mut AfterFirstInterval(Some(interrupt)), &cancel).unwrap();
+    assert_eq!(record.outcome, Outcome::Interrupted);
+    let reason = record.load_points[0].invalid.as_ref().unwrap();
+    assert!(reason.starts_with("interrupted after"), "{reason}");
+    // The directory could not be removed.
+    assert!(record.leftover.is_some());
+}
+
+/// Commands of events run at their instants, and one that fails makes the load point invalid.
+#[test]
+fn a_command_of_an_event_runs_in_the_window() {
+    let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
+    let target = target(&server.url(), server.password());
+    let options = with_events(
+        options(2, Duration::from_secs(1), SessionsSpec::default()),
+        &[
+            "at 100ms: exec echo $SMBENCH_POINT_WHEN $SMBENCH_POINT_CLIENTS",
+            "at 200ms: exec echo no node; exit 7",
+        ],
+    );
+    let plan = plan("file-server", &options, target);
+    let record = execute(&plan, &mut Unobserved, &Cancel::default());
+    let record = record.unwrap();
+    let point = &record.load_points[0];
+    let reason = "the command of the event at 200ms ended with exit status 7: no node";
+    assert_eq!(point.invalid.as_deref(), Some(reason));
+    let command = point.events[0].command.as_ref().unwrap();
+    assert_eq!((&*command.output, command.exit), ("event 2\n", Some(0)));
+    assert!(point.events[0].at.unwrap() >= Duration::from_millis(100));
+    assert!(point.ops.losses().all().next().is_none());
+}

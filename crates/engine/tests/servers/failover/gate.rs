@@ -1,0 +1,78 @@
+//! A relay whose path can be cut for a time.
+
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+/// Carries connections to a server while it is open. Clones are the same gate.
+#[derive(Clone)]
+pub(super) struct Gate {
+    port: u16,
+    state: Arc<Mutex<GateState>>,
+}
+
+struct GateState {
+    is_open: bool,
+    clients: Vec<TcpStream>,
+    count: usize,
+}
+
+impl Gate {
+    pub(super) fn start(server: SocketAddr) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let gate = Self {
+            port: listener.local_addr().unwrap().port(),
+            state: Arc::new(Mutex::new(GateState {
+                is_open: true,
+                clients: Vec::new(),
+                count: 0,
+            })),
+        };
+        let state = Arc::clone(&gate.state);
+        thread::spawn(move || {
+            for client in listener.incoming().flatten() {
+                let mut state = state.lock().unwrap();
+                if !state.is_open {
+                    continue;
+                }
+                let Ok(server) = TcpStream::connect(server) else {
+                    return;
+                };
+                for (from, to) in [(&client, &server), (&server, &client)] {
+                    let (mut from, mut to) = (from.try_clone().unwrap(), to.try_clone().unwrap());
+                    thread::spawn(move || {
+                        let _ = std::io::copy(&mut from, &mut to);
+                        let _ = from.shutdown(Shutdown::Both);
+                        let _ = to.shutdown(Shutdown::Both);
+                    });
+                }
+                state.clients.push(client);
+                state.count += 1;
+            }
+        });
+        gate
+    }
+
+    pub(super) const fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Returns the number of connections that it has carried.
+    pub(super) fn count(&self) -> usize {
+        self.state.lock().unwrap().count
+    }
+
+    /// Cuts all connections, and takes no further ones.
+    pub(super) fn close(&self) {
+        let mut state = self.state.lock().unwrap();
+        state.is_open = false;
+        for client in state.clients.drain(..) {
+            let _ = client.shutdown(Shutdown::Both);
+        }
+    }
+
+    /// Takes connections again.
+    pub(super) fn open(&self) {
+        self.state.lock().unwrap().is_open = true;
+    }
+}

@@ -1,0 +1,155 @@
+//! Events of load points, from the record to the text.
+
+use std::path::Path;
+use std::time::Duration;
+
+use smbench_model::Nanos;
+use smbench_model::event::{EventRecord, PlannedEvent};
+use smbench_model::kind::OpKind;
+use smbench_model::record::{LoadPointRecord, OperationFailure, Phase, RunRecord};
+use smbench_protocol::NtStatus;
+use smbench_report::doc::RunDoc;
+use smbench_report::{Threshold, text};
+
+use crate::samples::{book, document, point, run};
+
+const MILLISECOND: u64 = 1_000_000;
+
+fn event(text: &str) -> EventRecord {
+    let event: PlannedEvent = text.parse().unwrap();
+    EventRecord {
+        at: Some(event.at),
+        event,
+        command: None,
+    }
+}
+
+/// Four clients are cut, of whom three come back, and a server loses a handle of them.
+fn cut() -> LoadPointRecord {
+    let mut point = point(4, 1, 1000);
+    point.events = vec![
+        event("at 2s: drop 100%"),
+        event("at 5s: exec ./failover.sh --node 1 --hard"),
+    ];
+    book(&mut point.ops, Phase::Window, |ops| {
+        let losses = ops.losses_mut(Some(0));
+        losses.clients = 4;
+        for milliseconds in [100, 200, 300] {
+            losses.came_back(Nanos(milliseconds * MILLISECOND));
+        }
+        losses.handles.kept = 2;
+        losses.handles.lose(Some(NtStatus::OBJECT_NAME_NOT_FOUND));
+        losses.handles.lose(None);
+        losses.repeated = 3;
+        losses.failed = 1;
+        ops.failure(OpKind::Write, OperationFailure::Lost);
+    });
+    point
+}
+
+fn run_of(points: Vec<LoadPointRecord>) -> RunRecord {
+    let mut run = run(points);
+    run.plan.sessions.failover.reconnect = Some(Duration::from_secs(60));
+    run
+}
+
+#[test]
+fn a_document_has_what_each_event_cost() {
+    let doc = document(&run_of(vec![point(1, 1, 4), cut()]));
+    let json = serde_json::to_value(&doc).unwrap();
+    assert_eq!(json["load_points"][0].get("events"), None);
+    let events = &json["load_points"][1]["events"];
+    let first = &events[0];
+    let costs: [(&str, serde_json::Value); 9] = [
+        ("kind", "drop".into()),
+        ("event", "at 2s: drop 100%".into()),
+        ("at_s", 2.0.into()),
+        ("clients", 4.into()),
+        ("clients_away", 1.into()),
+        ("handles_kept", 2.into()),
+        ("handles_lost", 2.into()),
+        ("requests_repeated", 3.into()),
+        ("operations_failed", 1.into()),
+    ];
+    for (key, expected) in costs {
+        assert_eq!(first[key], expected, "{key}");
+    }
+    for (key, milliseconds) in [("min", 100), ("p50", 200), ("p99", 300), ("max", 300)] {
+        let found = first["blackout_ns"][key].as_u64().unwrap();
+        assert_eq!(found / MILLISECOND, milliseconds, "{key}");
+    }
+    let by = serde_json::json!({"STATUS_OBJECT_NAME_NOT_FOUND": 1, "not-granted": 1});
+    assert_eq!(first["handles_lost_by"], by);
+    assert_eq!(events[1]["kind"], "exec");
+    assert_eq!(events[1]["clients"], 0);
+    assert!(events[1]["blackout_ns"].is_null());
+    let read = RunDoc::parse(doc.to_json().as_bytes(), Path::new("here")).unwrap();
+    assert_eq!(read.load_points[1].events, doc.load_points[1].events);
+}
+
+#[test]
+fn a_second_table_and_a_sentence_say_what_events_cost() {
+    let doc = document(&run_of(vec![cut()]));
+    let table = text::failover(&doc).unwrap().to_text();
+    for part in [
+        "2s drop 100%",
+        "5s exec ./failover.sh...",
+        "200 ms",
+        "300 ms",
+        "1 handle lost with STATUS_OBJECT_NAME_NOT_FOUND",
+        "1 handle lost that the server had not promised to keep",
+    ] {
+        assert!(table.contains(part), "{table}");
+    }
+    let expected = "3 of 4 lost clients came back, the last after 300 ms, 2 of 4 handles kept, \
+                    1 operation failed";
+    assert_eq!(text::failover_in_brief(&doc).unwrap(), expected);
+    let whole: String = text::summary(&doc)
+        .into_iter()
+        .map(|part| part.text)
+        .collect();
+    assert!(
+        whole.contains("Events   3 of 4 lost clients came back"),
+        "{whole}"
+    );
+    assert!(text::to_markdown(&doc, None).contains("2s drop 100%"));
+    assert!(text::failover(&document(&run(vec![point(1, 1, 4)]))).is_none());
+}
+
+#[test]
+fn conditions_judge_what_events_cost() {
+    let doc = document(&run_of(vec![cut()]));
+    for (condition, expected) in [
+        (
+            "blackout max > 15s",
+            "passed   blackout max > 15s: 300 ms at 4 clients",
+        ),
+        (
+            "blackout p50 > 150ms",
+            "failed   blackout p50 > 150ms: 200 ms at 4 clients",
+        ),
+        (
+            "lost handles > 0",
+            "failed   lost handles > 0: 2 lost handles at 4 clients",
+        ),
+        (
+            "lost writes > 0",
+            "unknown  lost writes > 0: cannot be judged: it was not measured at 4 clients",
+        ),
+    ] {
+        let threshold: Threshold = condition.parse().unwrap();
+        assert_eq!(threshold.judge(&doc).to_string(), expected);
+    }
+    // Nobody was without an answer.
+    let quiet = document(&run_of(vec![point(4, 1, 1000)]));
+    let none: Threshold = "blackout max > 0s".parse().unwrap();
+    assert!(!none.judge(&quiet).failed);
+    for wrong in [
+        "blackout throughput < 1",
+        "blackout > 1s",
+        "lost reads > 0",
+        "blackout max > 1",
+    ] {
+        assert!(wrong.parse::<Threshold>().is_err(), "{wrong}");
+    }
+}
