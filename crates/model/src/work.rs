@@ -4,6 +4,7 @@
 mod digest;
 mod population;
 mod problem;
+mod shares;
 
 use std::time::Duration;
 
@@ -22,6 +23,7 @@ use crate::units::Size;
 use crate::workload::{Timing, Workload};
 pub use population::Population;
 pub use problem::WorkProblem;
+pub(crate) use shares::divided;
 
 /// Default number of clients of a run with several rates.
 const CLIENTS_AT_RATES: u32 = 64;

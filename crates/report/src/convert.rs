@@ -36,7 +36,7 @@ use load::latency_noise;
 pub(crate) use load::{concurrency, misses_rate, steady};
 use operations::{by_kind, caching};
 pub(crate) use operations::{differences, failures, op};
-use populations::{PopulationPlans, replayed};
+use populations::PopulationPlans;
 pub(crate) use setup::setup;
 
 /// Note that the measured CPU time is not the server's alone.
@@ -102,7 +102,6 @@ impl RunDoc {
         let asked = populations.caching();
         let paced = populations.is_paced();
         let verified = populations.is_verified();
-        let is_replay = populations.has_replay();
         let returns = record.plan.sessions.failover.reconnect.is_some();
         let load_points: Vec<_> = record
             .load_points
@@ -113,7 +112,7 @@ impl RunDoc {
                 unanswered_ns_max: (!paced && point.punctuality.unanswered > 0)
                     .then_some(point.punctuality.unanswered_max.0),
                 verification: verified.then(|| *point.ops.verification()),
-                replayed: is_replay.then(|| replayed(&point.ops)),
+                replayed: populations.replayed(point),
                 populations: populations.of_point(point),
                 verify: (verified && returns).then(|| point.ops.faults()),
                 server_counters: ServerCountersDoc::of(point, record.server.split.is_some()),

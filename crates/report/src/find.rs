@@ -58,6 +58,14 @@ impl Find {
         }
     }
 
+    /// Begins with at least this load.
+    #[must_use]
+    pub fn at_least(mut self, load: u32) -> Self {
+        self.spec.min = self.spec.min.max(load.into());
+        self.spec.start = self.spec.start.max(self.spec.min);
+        self
+    }
+
     /// Measures a load curve with this number of points after a search for a rate.
     #[must_use]
     pub fn with_curve(mut self, points: Option<u32>) -> Self {

@@ -38,7 +38,7 @@ use crate::progress::{LineReport, ProgressLine, Visibility};
 use crate::request::{RunRequest, RunServer};
 use crate::requests;
 use crate::results::{Results, check_writable, save_csv_iometer};
-use crate::searching::loads::check_plan;
+use crate::searching::loads::{among_populations, check_plan};
 use crate::searching::{ProbeLines, Search, Searching};
 use crate::signals;
 use crate::time_left::TimeLeft;
@@ -60,8 +60,12 @@ fn carry_out_all(args: &RunArgs, find: Option<Find>, hosts: &Hosts) -> Result<Ex
     if args.state.is_some() {
         state::check(&requests[0], find.is_some(), hosts)?;
     }
+    let draft = &requests[0].draft;
+    let find = find
+        .map(|find| among_populations(find, draft))
+        .transpose()?;
     if let Some(find) = &find {
-        check_plan(find.limits(), &requests[0].draft)?;
+        check_plan(find.limits(), draft)?;
     }
     let junit = Junit::begin(args.junit.as_deref(), SUITE);
     let ended = run_requests(&requests, args, find, hosts, junit.as_ref());

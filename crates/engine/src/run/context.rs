@@ -78,16 +78,23 @@ impl Context<'_> {
         if self.populations.len() == 1 {
             return Ok(vec![load]);
         }
-        let place = load.place.ok_or_else(|| {
+        let work = &self.plan.work;
+        let planned = load.place.map(|place| {
+            let populations = work.populations.iter();
+            populations.map(|one| one.clients[place as usize]).collect()
+        });
+        // A search chooses the clients of all together.
+        let searched = || {
+            let divided = work.divided(load.clients);
+            divided.filter(|_| load.rate.is_none())
+        };
+        let clients: Vec<u32> = planned.or_else(searched).ok_or_else(|| {
             let problem = "only the load points of the plan are possible, and no search";
             RunError::Plan(WorkProblem::Populations(problem).into())
         })?;
-        let populations = self.plan.work.populations.iter();
-        Ok(populations
-            .map(|population| PointLoad {
-                clients: population.clients[place as usize],
-                ..load
-            })
+        let clients = clients.into_iter();
+        Ok(clients
+            .map(|clients| PointLoad { clients, ..load })
             .collect())
     }
 }

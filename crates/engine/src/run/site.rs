@@ -77,7 +77,7 @@ pub(super) async fn run(
         connected.push((Arc::new(alone), of_one));
     }
     let server = server_of_all(connected.iter().map(|(_, connected)| &connected.server));
-    let (sites, mut share) = claim_all(connected, observer, cancel).await?;
+    let (sites, mut share) = claim_all(&plan.work, connected, observer, cancel).await?;
     let first = &share.populations[0].workspace;
     let mut record = RunRecord {
         operations: job.operations[0].origin,

@@ -50,9 +50,14 @@ impl PopulationPlans {
         plans.any(|plan| plan.only().verify == Verify::ReadBack)
     }
 
-    pub(super) fn has_replay(&self) -> bool {
-        let mut plans = self.0.iter();
-        plans.any(|plan| plan.only().workload.replay().is_some())
+    /// Returns how many operations of all replays did not go as recorded.
+    pub(super) fn replayed(&self, point: &LoadPointRecord) -> Option<ReplayedDoc> {
+        let parts = self.parts(point).into_iter();
+        let replays = parts.filter_map(|part| part.replayed());
+        replays.reduce(|one, other| ReplayedDoc {
+            operations: one.operations + other.operations,
+            differing: one.differing + other.differing,
+        })
     }
 
     /// Returns whether some operations are due by the clock.
@@ -146,6 +151,14 @@ impl PopulationPart<'_> {
         })
     }
 
+    fn replayed(&self) -> Option<ReplayedDoc> {
+        let replay = self.plan.only().workload.replay();
+        replay.map(|_| ReplayedDoc {
+            operations: self.ops.carried_out(),
+            differing: self.ops.differing(),
+        })
+    }
+
     fn doc(&self) -> PopulationPointDoc {
         let ops = self.ops;
         let all = ops.window_all();
@@ -170,18 +183,10 @@ impl PopulationPart<'_> {
             clients_served: self.served,
             dropouts: self.dropouts.to_vec(),
             offered: self.offered(),
-            replayed: only.workload.replay().map(|_| replayed(ops)),
+            replayed: self.replayed(),
             caching: (asked != Caching::None).then(|| caching(ops.caching(), asked)),
             verification: (only.verify == Verify::ReadBack).then(|| *ops.verification()),
             series: SeriesDoc::from(self.series),
         }
-    }
-}
-
-/// Returns how many operations of a replay did not go as recorded.
-pub(super) fn replayed(ops: &Tally) -> ReplayedDoc {
-    ReplayedDoc {
-        operations: ops.carried_out(),
-        differing: ops.differing(),
     }
 }

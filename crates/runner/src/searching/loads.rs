@@ -176,13 +176,36 @@ pub fn work(kind: FindKind, spec: &SearchSpec, clients: Option<ClientList>) -> W
     }
 }
 
+/// Begins a search for clients at a load that each population has clients at. Of a plan with one
+/// population, returns the search as it is.
+pub fn among_populations(find: Find, plan: &Plan) -> Result<Find, Failure> {
+    let refused = |why: &str| {
+        Err(Failure::Usage(format!(
+            "there are several populations: {why}"
+        )))
+    };
+    match &plan.work.populations[..] {
+        [_] => Ok(find),
+        _ if find.kind() != FindKind::Clients => refused("only a search for clients is possible"),
+        all if all.iter().all(|one| one.share.is_none()) => {
+            refused("give one a share, so that the search can change its clients")
+        }
+        _ => {
+            let most = find.spec().max as u32;
+            let least = (1..=most).find(|clients| plan.work.divided(*clients).is_some());
+            match least {
+                Some(least) => Ok(find.at_least(least)),
+                None => refused("the most clients are too few for all"),
+            }
+        }
+    }
+}
+
 /// Checks that the plan of a search measures the values of its conditions, and has one
 /// rate at most.
 pub fn check_plan(limits: &[Threshold], plan: &Plan) -> Result<(), Failure> {
-    let problem = plan.work.sole("a search needs one, so give its profile");
-    let only = problem.map_err(|problem| Failure::Usage(problem.to_string()))?;
-    if only.rates.len() > 1 {
-        let count = only.rates.len();
+    let rates = plan.work.populations.iter().map(|one| one.rates.len());
+    if let Some(count) = rates.max().filter(|count| *count > 1) {
         return Err(Failure::Usage(format!(
             "there are {count} rates: a search for clients has one"
         )));

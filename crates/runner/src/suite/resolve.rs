@@ -322,9 +322,11 @@ fn plan(
 
 /// Gives the plan of a search its name, and checks that its probes can be judged.
 fn named_search(mut plan: Plan, job: &SearchJob, place: &str) -> Result<Plan, Failure> {
+    let refused = |failure: Failure| Failure::Usage(format!("{place}: {failure}"));
+    let one = plan.work.sole("in a suite, a search needs one");
+    one.map_err(|problem| refused(Failure::Usage(problem.to_string())))?;
     if let Search::Load(find) = &job.search {
-        let checked = check_plan(find.limits(), &plan);
-        checked.map_err(|failure| Failure::Usage(format!("{place}: {failure}")))?;
+        check_plan(find.limits(), &plan).map_err(refused)?;
     }
     plan.work.profile.clone_from(&job.doc.profile);
     Ok(plan)

@@ -81,7 +81,8 @@ const BETWEEN: [&str; 4] = ["&&", "|", ">", "--"];
 /// Time for the machines of a run to set up their sessions.
 const LEAD: Duration = Duration::from_secs(8);
 /// Lines of files, and those in their places.
-const LINES: [(&str, &str); 4] = [
+const LINES: [(&str, &str); 5] = [
+    ("start = \"10s\"", "start = \"50ms\""),
     ("duration = \"10m\"", "duration = \"100ms\""),
     ("size = \"256MiB\"", "size = \"1MiB\""),
     ("size = \"64MiB\"", "size = \"1MiB\""),

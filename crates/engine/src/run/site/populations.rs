@@ -9,6 +9,7 @@ use smbench_model::contents::notes::NotedPopulation;
 use smbench_model::fileio::TestMode;
 use smbench_model::plan::Plan;
 use smbench_model::record::{RunRecord, ServerFacts, SplitSizes, add_clause};
+use smbench_model::work::Work;
 
 use super::files::{prepare, prepared_files, wrote_all};
 use super::{Connected, claim};
@@ -22,6 +23,8 @@ use crate::smb::share::{self, Workspace};
 /// The directories of a run on the share, one for each population, and the files in them.
 pub(in crate::run) struct RunShare<'a> {
     pub(super) populations: Vec<PopulationShare>,
+    /// The work of all populations.
+    work: Work,
     cancel: &'a Cancel,
 }
 
@@ -65,20 +68,24 @@ impl PopulationShare {
 }
 
 impl RunShare<'_> {
-    /// Makes the files of this many clients ready; of several populations, those of all clients.
+    /// Makes the files of this many clients ready. Those of several populations are as many
+    /// together.
     pub(in crate::run) async fn prepare(
         &mut self,
         clients: u32,
         observer: &mut dyn Observer,
     ) -> Result<(), SessionError> {
-        let is_only = self.populations.len() == 1;
-        for share in &mut self.populations {
+        let most = self.work.load_points().into_iter().max();
+        let parts = match &self.populations[..] {
+            [_] => vec![clients],
+            all => {
+                let searched = self.work.divided(clients).filter(|_| Some(clients) < most);
+                let planned = || all.iter().map(|share| share.plan.max_clients()).collect();
+                searched.unwrap_or_else(planned)
+            }
+        };
+        for (share, clients) in self.populations.iter_mut().zip(parts) {
             share.remove_copies(self.cancel).await?;
-            let clients = if is_only {
-                clients
-            } else {
-                share.plan.max_clients()
-            };
             let with_files = share.plan.clients_with_files(clients);
             share
                 .make_copied_trees(with_files.clone(), self.cancel)
@@ -121,6 +128,7 @@ impl RunShare<'_> {
 
 /// Claims the directory of each population.
 pub(super) async fn claim_all<'a>(
+    work: &Work,
     connected: Vec<(Arc<Plan>, Connected)>,
     observer: &mut dyn Observer,
     cancel: &'a Cancel,
@@ -172,6 +180,7 @@ pub(super) async fn claim_all<'a>(
         sites,
         RunShare {
             populations,
+            work: work.clone(),
             cancel,
         },
     ))

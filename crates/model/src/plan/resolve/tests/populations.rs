@@ -295,3 +295,22 @@ fn a_name_and_a_start_are_part_of_the_digest() {
     // Where connections come from is no part of the work.
     assert_eq!(all, digest(&THREE.replace("127.0.0.2", "127.0.0.3")));
 }
+
+/// A search chooses the number of clients of all together.
+#[test]
+fn clients_without_a_share_stand() {
+    let mut plan = of(THREE, &clients("100")).unwrap();
+    for (clients, expected) in [
+        (4, None),
+        (5, None),
+        (10, Some(vec![5, 4, 1])),
+        (100, Some(vec![80, 4, 16])),
+        (1204, Some(vec![1000, 4, 200])),
+    ] {
+        assert_eq!(plan.work.divided(clients), expected, "{clients}");
+    }
+    for population in &mut plan.work.populations {
+        population.share = None;
+    }
+    assert_eq!(plan.work.divided(100), None);
+}
