@@ -12,13 +12,10 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use smbench_model::Nanos;
 use smbench_model::contents::notes::{AnswerNote, NoteSource, NoteWords, PAGE_NOTES_MAX};
 
 /// Pages of a worker, including the current one: 5 MiB.
 const PAGES: usize = 32;
-/// A page is handed in when its first note is this old.
-const PAGE_AGE: Nanos = Nanos(200_000_000);
 
 /// A page that was handed in.
 pub(crate) struct FilledPage {
@@ -109,8 +106,6 @@ pub(crate) struct NotePad {
     exchange: Arc<NoteExchange>,
     source: NoteSource,
     notes: Vec<NoteWords>,
-    /// When the first note was made.
-    begun: Nanos,
 }
 
 impl NotePad {
@@ -131,35 +126,22 @@ impl NotePad {
                 worker: worker as u32,
             },
             notes: page(),
-            begun: Nanos(0),
         }
     }
 
     /// Adds a note.
     #[inline]
     pub(crate) fn add(&mut self, note: &AnswerNote) {
-        if self.notes.is_empty() {
-            self.begun = note.done;
-        }
         self.notes.push(note.words());
         if self.notes.len() == PAGE_NOTES_MAX {
             self.hand_in();
-        } else {
-            self.turn(note.done);
         }
     }
 
-    /// Hands in the page if it is old.
-    #[inline]
-    pub(crate) fn turn(&mut self, now: Nanos) {
-        if now.since(self.begun) >= PAGE_AGE && !self.notes.is_empty() {
-            self.hand_in();
-        }
-    }
-
+    /// Hands in the page, unless it is empty.
     #[cold]
     #[inline(never)]
-    fn hand_in(&mut self) {
+    pub(crate) fn hand_in(&mut self) {
         if self.notes.is_empty() {
             return;
         }
@@ -192,6 +174,7 @@ impl Drop for NotePad {
 
 #[cfg(test)]
 mod tests {
+    use smbench_model::Nanos;
     use smbench_model::contents::notes::NoteOutcome;
 
     use super::*;
@@ -203,7 +186,7 @@ mod tests {
         }
     }
 
-    fn note(number: usize, done: u64) -> AnswerNote {
+    fn note(number: usize) -> AnswerNote {
         AnswerNote {
             client: 0,
             file: 0,
@@ -212,7 +195,7 @@ mod tests {
             offset: 0,
             length: 512,
             sent: Nanos(0),
-            done: Nanos(done),
+            done: Nanos(1),
         }
     }
 
@@ -224,15 +207,15 @@ mod tests {
     }
 
     #[test]
-    fn a_page_is_handed_in_when_it_is_full_or_old_or_the_load_ends() {
+    fn a_page_is_handed_in_when_it_is_full_and_when_the_load_ends() {
         let desk = desk();
         let mut pad = NotePad::new(&desk, 9, 1);
         for number in 0..=PAGE_NOTES_MAX {
-            pad.add(&note(number, 1));
+            pad.add(&note(number));
         }
-        pad.turn(Nanos(PAGE_AGE.0));
-        pad.turn(PAGE_AGE + Nanos(1));
-        pad.add(&note(0, PAGE_AGE.0));
+        pad.hand_in();
+        pad.hand_in();
+        pad.add(&note(0));
         drop(pad);
         let pages = take(&desk);
         let lengths: Vec<_> = pages.iter().map(|page| page.notes.len()).collect();
@@ -251,7 +234,7 @@ mod tests {
         let desk = desk();
         let mut pad = NotePad::new(&desk, 1, 0);
         for number in 0..(PAGES + 3) * PAGE_NOTES_MAX {
-            pad.add(&note(number, 1));
+            pad.add(&note(number));
         }
         let lost = 4 * PAGE_NOTES_MAX as u64;
         assert_eq!(desk.exchange.lost(), lost);
@@ -259,7 +242,7 @@ mod tests {
         assert_eq!(pages.len(), PAGES - 1);
         let page = pages.remove(0);
         desk.exchange.give_back(page, Appended::Yes);
-        (0..PAGE_NOTES_MAX).for_each(|number| pad.add(&note(number, 1)));
+        (0..PAGE_NOTES_MAX).for_each(|number| pad.add(&note(number)));
         assert_eq!(desk.exchange.lost(), lost);
         assert_eq!(take(&desk)[0].lost, lost);
     }
@@ -269,7 +252,7 @@ mod tests {
         let desk = desk();
         for _ in 0..3 {
             let mut pad = NotePad::new(&desk, 1, 0);
-            pad.add(&note(0, 1));
+            pad.add(&note(0));
             drop(pad);
             for page in take(&desk) {
                 desk.exchange.give_back(page, Appended::Yes);

@@ -2,8 +2,6 @@
 
 use std::task::Poll;
 
-use smbench_model::Nanos;
-
 use crate::drivers::driver::{LoadSockets, Scratch};
 use crate::drivers::dropped::Dropped;
 use crate::machine::poller::Poller;
@@ -32,10 +30,10 @@ impl Shared {
 }
 
 impl Shared {
-    /// Hands in the notes on answers, if they are old.
-    pub(super) fn turn_page(&self, now: Nanos) {
+    /// Hands in the notes on answers.
+    pub(super) fn turn_page(&self) {
         if let Some(pad) = &self.pad {
-            pad.borrow_mut().turn(now);
+            pad.borrow_mut().hand_in();
         }
     }
 

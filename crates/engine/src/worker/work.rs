@@ -354,9 +354,9 @@ async fn watch<G>(
                 }
             },
             _ = ticks.tick() => {
-                let (shared, now) = (&mut *shared.borrow_mut(), clock::now());
-                control.turn(&mut shared.recording, now);
-                shared.turn_page(now);
+                let shared = &mut *shared.borrow_mut();
+                control.turn(&mut shared.recording, clock::now());
+                shared.turn_page();
             }
             () = &mut give_up => {
                 watched.ended = clock::now();
