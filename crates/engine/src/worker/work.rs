@@ -101,6 +101,8 @@ pub(crate) fn work<C: Connector, T: Supplies>(
                 let _ = reports.send(WorkerMessage::LoadEnded(outcome.ended));
                 let groups = close(&worker, &shared, &start, groups, &mut outcome).await?;
                 shared.borrow_mut().recording.leave(clock::now());
+                // The log-off from a server that is gone takes long, and may be cut short.
+                shared.borrow().turn_page();
                 if let Some(after_load) = after_load {
                     after_load.until_read().await;
                 }

@@ -97,26 +97,48 @@ fn first(doc: &AfterDoc) -> Table {
     let columns = vec![
         Column::text("first places"),
         Column::number("offset"),
+        Column::number("bytes"),
         Column::text("expected"),
         Column::text("found"),
     ];
-    let rows = doc.first.iter().take(PLACES_SHOWN).map(|block| {
-        let LostBlockDoc { path, offset, .. } = block;
+    let rows = extents(doc).into_iter().take(PLACES_SHOWN).map(|blocks| {
+        let LostBlockDoc {
+            path,
+            offset,
+            expected,
+            found_text,
+            ..
+        } = &blocks[0];
         vec![
             plain(path).into(),
             offset.to_string().into(),
-            block
-                .expected
-                .as_ref()
-                .map_or("?".to_owned(), expected)
-                .into(),
-            block.found_text.clone().into(),
+            (blocks.len() as u64 * doc.block_bytes).to_string().into(),
+            expected.as_ref().map_or("?".to_owned(), in_full).into(),
+            found_text.clone().into(),
         ]
     });
     Table::of("", columns, rows.collect())
 }
 
-fn expected(write: &WriteStampDoc) -> String {
+/// Joins blocks that follow one another and have the same writes.
+fn extents(doc: &AfterDoc) -> Vec<&[LostBlockDoc]> {
+    let extents = doc.first.chunk_by(|one, next| {
+        let same = |block: &LostBlockDoc| {
+            let LostBlockDoc {
+                fate,
+                path,
+                expected,
+                found_text,
+                ..
+            } = block.clone();
+            (fate, path, expected, found_text)
+        };
+        one.offset + doc.block_bytes == next.offset && same(one) == same(next)
+    });
+    extents.collect()
+}
+
+fn in_full(write: &WriteStampDoc) -> String {
     let WriteStampDoc {
         client,
         load_point,
@@ -199,6 +221,47 @@ mod tests {
             "BROKEN PROMISE: of 4 blocks (2 KiB), 2 blocks (1 KiB) lost data that a FLUSH or a \
              write-through had promised."
         );
+    }
+
+    #[test]
+    fn blocks_of_one_write_are_one_place() {
+        let block = |offset, generation| LostBlockDoc {
+            fate: "lost_flushed".to_owned(),
+            path: "d\\f".to_owned(),
+            offset,
+            expected: Some(WriteStampDoc {
+                client: 0,
+                load_point: 1,
+                generation,
+            }),
+            found: None,
+            found_text: "nothing".to_owned(),
+        };
+        let doc = AfterDoc {
+            first: vec![
+                block(512, 7),
+                block(1024, 7),
+                block(1536, 8),
+                block(4096, 8),
+            ],
+            ..doc([4, 0, 0, 0, 0, 0])
+        };
+        let text = render(&doc);
+        let places = text.lines().filter(|line| line.starts_with("d\\f "));
+        let places: Vec<_> = places
+            .map(|line| {
+                line.split_whitespace()
+                    .take(5)
+                    .collect::<Vec<_>>()
+                    .join(" ")
+            })
+            .collect();
+        let expected = [
+            "d\\f 512 1024 generation 7",
+            "d\\f 1536 512 generation 8",
+            "d\\f 4096 512 generation 8",
+        ];
+        assert_eq!(places, expected, "{text}");
     }
 
     #[test]
