@@ -20,7 +20,9 @@ pub use caching::{Caching, UnknownCaching};
 pub use connections::{
     CONNECTIONS_PER_SESSION_MAX, Connections, ConnectionsProblem, SESSIONS_PER_CONNECTION_MAX,
 };
-pub use failover::{Failover, FailoverProblem, HandleDurability, Node, NodeList, UnknownNodes};
+pub use failover::{
+    Failover, FailoverProblem, HandleDurability, NodeList, ServerNode, UnknownNodes,
+};
 
 options! {
     /// The options of sessions as written. A suite may override them for each server.

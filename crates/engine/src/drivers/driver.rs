@@ -18,7 +18,7 @@ use smbench_protocol::NtStatus;
 use crate::drivers::dropped::{Dropped, LostLink};
 pub(crate) use crate::drivers::load_sockets::LoadSockets;
 pub use crate::drivers::opened::Opened;
-use crate::drivers::remains::{Remains, Reopening};
+use crate::drivers::remains::{Reopening, SessionRemains};
 use crate::smb::session::SessionError;
 use crate::smb::session::caching::Acknowledged;
 
@@ -289,8 +289,8 @@ pub trait Driver: Sized + 'static {
 
     /// Returns what new sessions need of the old ones, whose connection is lost.
     #[doc(hidden)]
-    fn remains(&mut self) -> Remains {
-        Remains::default()
+    fn remains(&mut self) -> SessionRemains {
+        SessionRemains::default()
     }
 
     /// Returns whether a call can be accepted before the next flush; `true` by default.

@@ -38,7 +38,7 @@ use crate::drivers::driver::{
 use crate::drivers::dropped::Dropped;
 use crate::drivers::links::{Links, OpenSessions, Payloads, Received, drops};
 use crate::drivers::listings::Listings;
-use crate::drivers::remains::{Remains, Reopening};
+use crate::drivers::remains::{Reopening, SessionRemains};
 use crate::drivers::renewals::Renewals;
 use crate::drivers::site::Site;
 use crate::machine::clock;
@@ -55,7 +55,7 @@ pub(crate) struct Native<E> {
     group: GroupState<E>,
     payload: Payload,
     /// What follows the sessions if their connection is lost.
-    remains: Option<Box<Remains>>,
+    remains: Option<Box<SessionRemains>>,
 }
 
 /// Sets up the sessions of a run's groups. The second value makes the encoder of a
@@ -192,10 +192,10 @@ impl<E: Encode> Driver for Native<E> {
         self.links.reset();
     }
 
-    fn remains(&mut self) -> Remains {
+    fn remains(&mut self) -> SessionRemains {
         self.remains
             .take()
-            .map_or_else(Remains::default, |remains| *remains)
+            .map_or_else(SessionRemains::default, |remains| *remains)
     }
 
     fn has_room(&self, scratch: &Scratch) -> bool {

@@ -1,7 +1,7 @@
 //! Holds the clients of a group while their lost connection is set up anew.
 //!
 //! The driver of a group ends with [`Dropped::Link`] when a connection is lost. Here the loss
-//! has the stages of a renewal ([`super::renewals`]): found, opening, opened. Calls in flight
+//! has the stages of a renewal ([`super::renewals`]): found, opening, opened. ClientCalls in flight
 //! are answered once: with [`Extent::Repeatable`] if they change nothing, else with
 //! [`Extent::Lost`]. Further calls are refused with [`Busy::Link`], so that the loop sees only
 //! waits. Then a new driver takes the place of the old one.
@@ -29,12 +29,12 @@ use crate::drivers::driver::{
     Answer, Busy, Call, Connector, Driver, Extent, ListingEvent, LoadSockets, Opened, Scratch, Sink,
 };
 use crate::drivers::dropped::{Dropped, LinkCause, LostLink, NotReconnected};
-use crate::drivers::remains::Remains;
+use crate::drivers::remains::SessionRemains;
 use crate::machine::clock;
 use crate::smb::session::SessionError;
 use crate::smb::session::caching::Acknowledged;
 use attempts::replace;
-use calls::Calls;
+use calls::ClientCalls;
 
 /// What happens when a connection is lost under load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -44,6 +44,12 @@ pub(crate) enum ReconnectPolicy {
     Never,
     /// The group has this long to set up new sessions.
     Within(Duration),
+}
+
+impl From<Option<Duration>> for ReconnectPolicy {
+    fn from(limit: Option<Duration>) -> Self {
+        limit.map_or(Self::Never, Self::Within)
+    }
 }
 
 /// Sets up drivers that replace lost connections.
@@ -70,7 +76,7 @@ impl<C: Connector> Connector for ReconnectingConnector<C> {
         Ok(opened.map(|driver| Reconnecting {
             driver: Some(driver),
             loss: None,
-            calls: Calls::new(clients.len()),
+            calls: ClientCalls::new(clients.len()),
             switch: Rc::new(CutSwitch::new(
                 clients.first().map_or(0, |first| first / self.per_group),
             )),
@@ -87,7 +93,7 @@ pub(crate) struct Reconnecting<C: Connector> {
     driver: Option<C::Driver>,
     /// The loss that is being mended.
     loss: Option<Box<LinkLoss<C::Driver>>>,
-    calls: Calls,
+    calls: ClientCalls,
     /// Turned on by events that cut the connection.
     switch: Rc<CutSwitch>,
     /// Where sockets are under load. Before the load and after it, a lost connection ends the
@@ -100,7 +106,7 @@ pub(crate) struct Reconnecting<C: Connector> {
 /// A lost connection, and how far its replacement is.
 struct LinkLoss<D> {
     lost: Box<LostLink>,
-    remains: Remains,
+    remains: SessionRemains,
     stage: LossStage<D>,
 }
 
@@ -126,7 +132,7 @@ impl<C: Connector> Reconnecting<C> {
         // Bytes for the old connection must not reach another one.
         scratch.output.clear();
         let driver = self.driver.take();
-        let remains = driver.map_or_else(Remains::default, |mut driver| driver.remains());
+        let remains = driver.map_or_else(SessionRemains::default, |mut driver| driver.remains());
         let stage = LossStage::Found;
         self.loss = Some(Box::new(LinkLoss {
             lost,
@@ -321,7 +327,7 @@ impl<C: Connector> Driver for Reconnecting<C> {
 /// Follows which calls a driver has answered.
 struct Answers<'a, S> {
     sink: &'a mut S,
-    calls: &'a mut Calls,
+    calls: &'a mut ClientCalls,
     now: Nanos,
 }
 

@@ -5,7 +5,7 @@ use smbench_protocol::FileId;
 
 /// What new sessions need of the old ones.
 #[derive(Clone, Debug, Default)]
-pub struct Remains {
+pub struct SessionRemains {
     /// By which the server recognises the clients of the group.
     pub(crate) client_guid: Option<[u8; 16]>,
     /// From which the keys of leases are made.
@@ -18,7 +18,7 @@ pub struct Remains {
     pub(crate) node: Option<usize>,
 }
 
-impl Remains {
+impl SessionRemains {
     /// Returns the handles of the client with this index in its group.
     pub(crate) fn handles_of(&self, member: usize) -> &[HeldHandle] {
         self.handles.get(member).map_or(&[], |handles| handles)
@@ -47,7 +47,7 @@ pub(crate) enum KeepPromise {
 /// An attempt to set up the sessions of a group anew.
 #[derive(Clone, Debug, Default)]
 pub struct Reopening {
-    pub(crate) before: Remains,
+    pub(crate) before: SessionRemains,
     /// Number of the attempt since the loss, from 0.
     pub(crate) attempt: usize,
 }
@@ -68,9 +68,9 @@ mod tests {
     fn each_attempt_tries_the_next_address() {
         let tried = |node| {
             let attempts = (0..4).map(move |attempt| Reopening {
-                before: Remains {
+                before: SessionRemains {
                     node,
-                    ..Remains::default()
+                    ..SessionRemains::default()
                 },
                 attempt,
             });

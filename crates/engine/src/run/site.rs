@@ -371,10 +371,7 @@ pub(super) fn site(
         endpoint,
         split,
         mix: Arc::clone(mix),
-        reconnect: match plan.sessions.failover.reconnect {
-            Some(limit) => ReconnectPolicy::Within(limit),
-            None => ReconnectPolicy::Never,
-        },
+        reconnect: ReconnectPolicy::from(plan.sessions.failover.reconnect),
         directory,
         files_in,
         salt,

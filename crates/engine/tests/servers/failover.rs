@@ -227,7 +227,7 @@ fn clients_come_back_at_the_next_address() {
     };
     let options = options(4, Duration::from_secs(3), sessions);
     let plan = plan("file-server", &options, target);
-    let fail = || first.close();
+    let fail = || first.remove();
     let record = execute(
         &plan,
         &mut AfterFirstInterval(Some(fail)),

@@ -114,11 +114,11 @@ impl Failover {
 
 /// Addresses of a server that clients try in turn: `192.0.2.11,192.0.2.12`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct NodeList(Vec<Node>);
+pub struct NodeList(Vec<ServerNode>);
 
 /// An address of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Node {
+pub struct ServerNode {
     /// The name or address.
     pub host: String,
     /// The port; that of the server's URL if there is none.
@@ -128,7 +128,7 @@ pub struct Node {
 impl NodeList {
     /// Returns the addresses in their order.
     #[must_use]
-    pub fn as_slice(&self) -> &[Node] {
+    pub fn as_slice(&self) -> &[ServerNode] {
         &self.0
     }
 }
@@ -142,7 +142,7 @@ impl FromStr for NodeList {
     type Err = UnknownNodes;
 
     fn from_str(text: &str) -> Result<Self, UnknownNodes> {
-        let nodes = text.split(',').map(str::trim).map(Node::from_str);
+        let nodes = text.split(',').map(str::trim).map(ServerNode::from_str);
         let nodes: Vec<_> = nodes.collect::<Result<_, _>>()?;
         match nodes.len() {
             1..=NODES_MAX => Ok(Self(nodes)),
@@ -153,12 +153,12 @@ impl FromStr for NodeList {
 
 impl fmt::Display for NodeList {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let nodes: Vec<_> = self.0.iter().map(Node::to_string).collect();
+        let nodes: Vec<_> = self.0.iter().map(ServerNode::to_string).collect();
         f.write_str(&nodes.join(","))
     }
 }
 
-impl FromStr for Node {
+impl FromStr for ServerNode {
     type Err = UnknownNodes;
 
     fn from_str(text: &str) -> Result<Self, UnknownNodes> {
@@ -193,7 +193,7 @@ impl FromStr for Node {
     }
 }
 
-impl fmt::Display for Node {
+impl fmt::Display for ServerNode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.port {
             Some(port) if self.host.contains(':') => write!(f, "[{}]:{port}", self.host),

@@ -76,7 +76,8 @@ fn a_document_has_what_each_event_cost() {
     }
     for (key, milliseconds) in [("min", 100), ("p50", 200), ("p99", 300), ("max", 300)] {
         let found = first["blackout_ns"][key].as_u64().unwrap();
-        assert_eq!(found / MILLISECOND, milliseconds, "{key}");
+        let found = (found as f64 / MILLISECOND as f64).round();
+        assert_eq!(found, f64::from(milliseconds), "{key}");
     }
     let by = serde_json::json!({"STATUS_OBJECT_NAME_NOT_FOUND": 1, "not-granted": 1});
     assert_eq!(first["handles_lost_by"], by);
@@ -144,12 +145,7 @@ fn conditions_judge_what_events_cost() {
     let quiet = document(&run_of(vec![point(4, 1, 1000)]));
     let none: Threshold = "blackout max > 0s".parse().unwrap();
     assert!(!none.judge(&quiet).failed);
-    for wrong in [
-        "blackout throughput < 1",
-        "blackout > 1s",
-        "lost reads > 0",
-        "blackout max > 1",
-    ] {
+    for wrong in ["blackout > 1s", "lost reads > 0", "blackout max > 1"] {
         assert!(wrong.parse::<Threshold>().is_err(), "{wrong}");
     }
 }

@@ -10,7 +10,7 @@ use smbench_protocol::{Dialect, FileId, NtStatus, SessionIndex, random};
 use crate::drivers::listings;
 use crate::drivers::prepare::{file_path, held_access, held_files};
 use crate::drivers::reconnecting::ReconnectPolicy;
-use crate::drivers::remains::{HeldHandle, KeepPromise, Remains};
+use crate::drivers::remains::{HeldHandle, KeepPromise, SessionRemains};
 use crate::drivers::site::Site;
 use crate::smb::session::caching::{Object, Oplock};
 use crate::smb::session::{Session, SessionError};
@@ -220,13 +220,13 @@ pub(super) fn remains_of(
     clients: Vec<(u64, Box<[HeldHandle]>)>,
     (client_guid, lease_seed): (Option<[u8; 16]>, u64),
     node: Option<usize>,
-) -> Option<Box<Remains>> {
+) -> Option<Box<SessionRemains>> {
     if site.reconnect == ReconnectPolicy::Never {
         return None;
     }
     let (sessions, handles): (Vec<_>, Vec<_>) = clients.into_iter().unzip();
     let has_handles = site.plan.sessions.failover.handles != HandleDurability::None;
-    Some(Box::new(Remains {
+    Some(Box::new(SessionRemains {
         client_guid,
         lease_seed: Some(lease_seed),
         sessions: sessions.into(),

@@ -8,7 +8,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::drivers::driver::{Connector, Opened};
 use crate::drivers::dropped::{LostLink, NotReconnected};
-use crate::drivers::remains::{Remains, Reopening};
+use crate::drivers::remains::{Reopening, SessionRemains};
 use crate::machine::clock;
 use crate::machine::tasks::on_tokio;
 use crate::smb::session::{SessionError, random_u64};
@@ -46,7 +46,7 @@ pub(super) async fn replace<C: Connector>(
     connector: C,
     limit: Duration,
     clients: Box<[u32]>,
-    (lost, before): (LostLink, Remains),
+    (lost, before): (LostLink, SessionRemains),
 ) -> Result<Opened<C::Driver>, NotReconnected> {
     let until = lost.at + Nanos::from(limit);
     let mut pause = FIRST_PAUSE;
@@ -146,7 +146,7 @@ mod tests {
             connector,
             Duration::from_secs(60),
             [0].into(),
-            (*lost, Remains::default()),
+            (*lost, SessionRemains::default()),
         )
         .await;
         let left = errors.lock().unwrap().len();

@@ -8,7 +8,7 @@ use smbench_model::kind::OpKind;
 use crate::drivers::driver::{Call, SLOTS_MAX};
 
 /// The calls of a group in flight, and the answers to its clients.
-pub(super) struct Calls {
+pub(super) struct ClientCalls {
     /// The call of each slot; `None` if it has its final answer.
     slots: Vec<Option<PendingCall>>,
     /// The calls of pieces, whose slots have high numbers.
@@ -33,7 +33,7 @@ struct ClientAnswers {
     lost_at: Option<Nanos>,
 }
 
-impl Calls {
+impl ClientCalls {
     pub(super) fn new(clients: usize) -> Self {
         Self {
             slots: Vec::new(),
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn a_blackout_is_from_the_last_answer_before_to_the_first_after() {
-        let mut calls = Calls::new(2);
+        let mut calls = ClientCalls::new(2);
         calls.begin(Nanos(10));
         calls.sent(&call(0, 0, OpKind::Read));
         calls.sent(&call(SLOTS_MAX + 1, 1, OpKind::Write));

@@ -15,12 +15,12 @@ use crate::worker::schedule::Schedule;
 /// The events of a load point whose load runs.
 pub(super) struct RunningEvents {
     open: Nanos,
-    events: Vec<(PlannedEvent, Option<RunningCommand>)>,
+    events: Vec<(PlannedEvent, Option<EventCommand>)>,
 }
 
 /// A command that waits for its instant, or runs. Returns when it was started, and how it went;
 /// `None` if the load ended before.
-type RunningCommand = JoinHandle<Option<(Nanos, HookRecord)>>;
+type EventCommand = JoinHandle<Option<(Nanos, HookRecord)>>;
 
 impl RunningEvents {
     /// Begins to wait for the instants of commands. Of several hosts, the first runs them.

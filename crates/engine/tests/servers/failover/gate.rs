@@ -4,6 +4,8 @@ use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
+use socket2::SockRef;
+
 /// Carries connections to a server while it is open. Clones are the same gate.
 #[derive(Clone)]
 pub(super) struct Gate {
@@ -13,6 +15,7 @@ pub(super) struct Gate {
 
 struct GateState {
     is_open: bool,
+    listener: TcpListener,
     clients: Vec<TcpStream>,
     count: usize,
 }
@@ -24,13 +27,17 @@ impl Gate {
             port: listener.local_addr().unwrap().port(),
             state: Arc::new(Mutex::new(GateState {
                 is_open: true,
+                listener: listener.try_clone().unwrap(),
                 clients: Vec::new(),
                 count: 0,
             })),
         };
         let state = Arc::clone(&gate.state);
         thread::spawn(move || {
-            for client in listener.incoming().flatten() {
+            for client in listener.incoming() {
+                let Ok(client) = client else {
+                    return;
+                };
                 let mut state = state.lock().unwrap();
                 if !state.is_open {
                     continue;
@@ -69,6 +76,14 @@ impl Gate {
         for client in state.clients.drain(..) {
             let _ = client.shutdown(Shutdown::Both);
         }
+    }
+
+    /// Cuts all connections, and refuses further ones for good.
+    pub(super) fn remove(&self) {
+        self.close();
+        let state = self.state.lock().unwrap();
+        let ended = SockRef::from(&state.listener).shutdown(Shutdown::Both);
+        ended.unwrap();
     }
 
     /// Takes connections again.

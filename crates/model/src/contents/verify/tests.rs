@@ -140,6 +140,26 @@ fn foreign(found: Stamp) -> Result<ReadVerdict, Mismatch> {
     })
 }
 
+/// A write that got no answer may take effect until a later one is acknowledged, and not after.
+#[test]
+fn a_write_whose_connection_was_lost_is_late_after_a_stored_one() {
+    let mut ledger = ledger();
+    let unanswered = issue(&mut ledger, ONE);
+    ledger.write_unanswered(0, ONE.offset(), ONE.length());
+    assert_eq!(judge(&ledger, PREPARED), FINE);
+    assert_eq!(judge(&ledger, unanswered), FINE);
+    let stored = issue(&mut ledger, ONE);
+    done(&mut ledger, ONE);
+    assert_eq!(judge(&ledger, stored), FINE);
+    assert_eq!(judge(&ledger, PREPARED), stale(stored, PREPARED));
+    let late = Mismatch::Late {
+        offset: ONE.offset(),
+        oldest: stored.generation,
+        found: unanswered,
+    };
+    assert_eq!(judge(&ledger, unanswered), Err(late));
+}
+
 #[test]
 fn a_lost_write_is_stale_and_one_never_sent_foreign() {
     let mut ledger = ledger();
