@@ -1,7 +1,7 @@
 //! Several populations in one run, from a profile to its tables, on a real Samba.
 
 use serde_json::Value;
-use smbench_lab::{SambaOptions, ScratchSamba};
+use smbench_lab::{EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba};
 
 use crate::support::Place;
 
@@ -130,6 +130,10 @@ fn a_company_runs_and_each_population_has_its_measurements() {
 #[test]
 fn what_a_company_cannot_do_is_said_in_a_line() {
     let place = company();
+    let fixed = COMPANY
+        .replace("share = 60", "clients = 1")
+        .replace("share = 40", "clients = 1");
+    place.write("fixed.toml", &fixed.replace("clients = 2", "clients = 1"));
     let plan = place.smbench(&["plan", "-p", "company.toml", "-c", "12"]);
     plan.succeeded();
     for part in [
@@ -160,8 +164,38 @@ fn what_a_company_cannot_do_is_said_in_a_line() {
              office, backup, editors",
         ),
         (
-            &["find", "clients", "-p", "company.toml", "--slo", "p99 < 1s"],
-            "there are several populations: a search needs one, so give its profile",
+            &["find", "rate", "-p", "company.toml", "--slo", "p99 < 1s"],
+            "--rate: rate belongs to a population: give it in a [[population]] table",
+        ),
+        (
+            &[
+                "find",
+                "clients",
+                "-p",
+                "fixed.toml",
+                "--slo",
+                "p99 < 1s",
+                "--max",
+                "3",
+            ],
+            "there are several populations: give one a share, so that the search can change its \
+             clients",
+        ),
+        (
+            &[
+                "find",
+                "clients",
+                "-p",
+                "company.toml",
+                "--slo",
+                "office p99 < 1s",
+                "--alone",
+            ],
+            "--alone: a search has no populations",
+        ),
+        (
+            &["run", "-p", "read-4k", "--alone"],
+            "--alone: profile read-4k has no populations that could disturb one another",
         ),
     ] {
         place.smbench(args).failed_with(2, &[expected]);
@@ -172,4 +206,105 @@ fn what_a_company_cannot_do_is_said_in_a_line() {
         "profile lost.toml, population editors: failed to read work/lost.toml: the file does not \
          exist",
     ]);
+}
+
+#[test]
+fn each_population_is_also_measured_alone() {
+    let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
+    let place = company();
+    let condition = "--fail-if=office p99 > 60s";
+    let args = ["-p", "company.toml", "-c=7", "--alone", condition];
+    let said = place.run(&server.url(), server.password(), &args);
+    said.succeeded();
+    let table = said
+        .stdout
+        .split("each population alone, and together")
+        .nth(1)
+        .unwrap();
+    let rows: Vec<_> = table
+        .lines()
+        .skip(2)
+        .map(|row| row.split("  ").next().unwrap())
+        .collect();
+    assert_eq!(rows[..3], ["office", "backup", "editors"]);
+    let mut docs: Vec<_> = place.results().iter().map(|path| load(path)).collect();
+    docs.sort_by_key(|doc| doc["plan"]["profile"].to_string());
+    let names = docs
+        .iter()
+        .map(|doc| doc["plan"]["profile"].as_str().unwrap());
+    let expected = [
+        "company",
+        "company-backup",
+        "company-editors",
+        "company-office",
+    ];
+    assert_eq!(names.collect::<Vec<_>>(), expected);
+    for doc in &docs {
+        assert_sums(doc);
+    }
+    let office = &docs[3]["load_points"][0];
+    assert_eq!(
+        (&office["clients"], &office["populations"][0]["name"]),
+        (&3.into(), &"office".into())
+    );
+    // Only all together have the condition.
+    assert_eq!(docs[0]["conditions"].as_array().unwrap().len(), 1);
+    assert_eq!(docs[3].get("conditions"), None);
+}
+
+fn load(path: &std::path::Path) -> Value {
+    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+/// The number of clients without a share is the same in every probe.
+#[test]
+fn a_search_changes_the_clients_of_a_share_only() {
+    let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
+    let place = company();
+    place.write(
+        "beside.toml",
+        &COMPANY
+            .replace("share = 60", "clients = 3")
+            .replace("= 40", "= 100"),
+    );
+    let slo = "--slo=editors p99 < 60s";
+    let args = [
+        "find",
+        "clients",
+        &server.url(),
+        "-p",
+        "beside.toml",
+        slo,
+        "--max=16",
+    ];
+    let short = [
+        "--duration=300ms",
+        "--ramp-up=50ms",
+        "--ramp-down=20ms",
+        "--out=results",
+    ];
+    let said = place.smbench_as(server.password(), &[&args[..], &short].concat());
+    // On a busy machine, the machine may be the limit.
+    assert!(matches!(said.code(), Some(0 | 4)), "{said:?}");
+    let doc = place.document();
+    assert_sums(&doc);
+    let points = doc["load_points"].as_array().unwrap();
+    assert!(!points.is_empty());
+    for point in points {
+        let parts = point["populations"].as_array().unwrap();
+        let clients: Vec<_> = parts
+            .iter()
+            .map(|part| part["clients"].as_u64().unwrap())
+            .collect();
+        let all = point["clients"].as_u64().unwrap();
+        assert_eq!(clients, [3, 2, all - 5]);
+    }
+    if said.code() == Some(0) {
+        assert_eq!(doc["find"]["result"], 16.0);
+        assert!(
+            said.stdout
+                .contains("Of these office 3, backup 2, editors 11"),
+            "{said:?}"
+        );
+    }
 }

@@ -128,7 +128,9 @@ impl Find {
             let found = places.iter().fold(judged.found.clone(), |found, place| {
                 found.replace(place.as_str(), "")
             });
-            let found = format!("{} {found}", judged.metric);
+            let of = judged.population.as_ref();
+            let of = of.map_or_else(String::new, |name| format!("{name} "));
+            let found = format!("{of}{} {found}", judged.metric);
             match judged.outcome {
                 ConditionOutcome::Passed => {
                     if let Some(close) = self.close_to_limit(limit, point, &found) {

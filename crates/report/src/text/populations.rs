@@ -4,7 +4,7 @@ use itertools::Itertools as _;
 use smbench_model::kind::OpKind;
 
 use crate::curve::{Curve, CurveRow, total};
-use crate::doc::OpDoc;
+use crate::doc::{FindDoc, OpDoc, PopulationPointDoc, RunDoc};
 use crate::doubt::Doubt;
 use crate::latency::{LatencyDoc, pool};
 use crate::population::PopulationRow;
@@ -125,4 +125,16 @@ fn cells_of(
         latency(100.0, |doc| doc.max as f64),
         Cell::count(total(ops().map(|op| op.errors))),
     ]
+}
+
+/// Returns the clients of each population at the answer of a search.
+pub(super) fn at_answer(doc: &RunDoc, find: &FindDoc) -> Option<String> {
+    let found = find.result?;
+    let mut points = doc.load_points.iter();
+    let point = points.find(|point| f64::from(point.clients) == found)?;
+    let parts = point.populations.iter();
+    let clients =
+        |part: &PopulationPointDoc| format!("{} {}", units::plain(&part.name), part.clients);
+    let words = parts.map(clients).join(", ");
+    (!words.is_empty()).then_some(words)
 }

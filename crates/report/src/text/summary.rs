@@ -12,7 +12,7 @@ use super::header::{flushes, names, outcome, session, split, writes};
 use super::jobs;
 use super::machines;
 use super::points::{load_points_in_brief, overall, peak_words, setup_words};
-use super::populations::populations;
+use super::populations::{at_answer, populations};
 use super::rate::{missed_rate, rate_remarks};
 use super::remarks::{footnotes, reached, remarks_with};
 use super::wrap::wrapped_to;
@@ -20,8 +20,8 @@ use super::{counters, tcp};
 use crate::block::{self, Block};
 use crate::curve::{Curve, CurveRow};
 use crate::doc::{
-    ConditionOutcome, FindDoc, FindKind, LoadPointDoc, LoopDoc, OutcomeDoc, PlanDoc,
-    PopulationPointDoc, RunDoc, ServerLocation,
+    ConditionOutcome, FindDoc, FindKind, LoadPointDoc, LoopDoc, OutcomeDoc, PlanDoc, RunDoc,
+    ServerLocation,
 };
 use crate::find::{answer, curve as curve_of_search, probes};
 use crate::plan;
@@ -184,7 +184,7 @@ fn verdict_facts(doc: &RunDoc) -> Vec<Fact> {
     if let Some(find) = &doc.find {
         let (tone, words) = answer(find);
         all.push(Fact::new(tone, "Found", words));
-        all.extend(of_populations(doc, find).map(|words| Fact::plain("Of these", words)));
+        all.extend(at_answer(doc, find).map(|words| Fact::plain("Of these", words)));
         let set_up = setup_words(&curve).filter(|_| find.kind == FindKind::Sessions);
         all.extend(set_up.map(|phrase| Fact::plain("Set-up", phrase)));
         all.extend(load_on_machines(doc, &curve));
@@ -218,17 +218,6 @@ fn verdict_facts(doc: &RunDoc) -> Vec<Fact> {
     let cautions = cautions.chain(doc.server.mixed_passes().map(|phrase| plain(&phrase)));
     all.extend(cautions.map(|caution| Fact::new(Tone::Caution, "Caution", caution)));
     all
-}
-
-/// Returns the clients of each population at the answer of a search.
-fn of_populations(doc: &RunDoc, find: &FindDoc) -> Option<String> {
-    let found = find.result?;
-    let mut points = doc.load_points.iter();
-    let point = points.find(|point| f64::from(point.clients) == found)?;
-    let parts = point.populations.iter();
-    let clients = |part: &PopulationPointDoc| format!("{} {}", plain(&part.name), part.clients);
-    let words = parts.map(clients).join(", ");
-    (!words.is_empty()).then_some(words)
 }
 
 /// Says when an interrupt ended the last load point, and what it had measured until then:

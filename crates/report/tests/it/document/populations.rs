@@ -200,7 +200,7 @@ fn each_population_has_a_row_in_tables_and_rows_in_csv() {
     assert_eq!(operations.title, "operations of populations at 8 clients");
     let lines = operations.to_text();
     for start in [
-        "office      read   4000    13.1  1.00 ms",
+        "office      read    4000    13.1  1.00 ms",
         "backup      flush    10 ",
     ] {
         assert!(lines.lines().any(|line| line.starts_with(start)), "{lines}");
@@ -300,8 +300,6 @@ fn conditions_name_a_population() {
         "'office walk p99 > 1ms' cannot be judged: profile file-server has no walk, only read, \
          write, flush"
     );
-    let json = json(&document(&record));
-    assert_eq!(json["conditions"], value!([]));
     let condition: Threshold = "office p99 > 1ms".parse().unwrap();
     let judged = condition.judge(&doc);
     assert_eq!(judged.population.as_deref(), Some("office"));
