@@ -2,6 +2,7 @@
 
 use crate::curve::{Curve, CurveRow};
 use crate::doc::{PopulationDoc, RunDoc};
+use crate::doubt::Doubt;
 use crate::population::PopulationRow;
 use crate::table::{Cell, Column, Table};
 use crate::units;
@@ -17,6 +18,9 @@ pub fn interference(alone: &[RunDoc], together: &RunDoc) -> Option<Table> {
         .map(|doc| Curve::of(&doc.load_points))
         .collect();
     let of_several = curve.rows.len() > 1;
+    let marked = |row: &CurveRow<'_>, doubt: Doubt| {
+        if row.is_valid() { doubt.mark() } else { "! " }
+    };
     let row = |row: &CurveRow<'_>, planned: &PopulationDoc| {
         let beside = PopulationRow::named(row, &planned.name)?;
         let mut rows = curves.iter().flat_map(|curve| &curve.rows);
@@ -24,8 +28,9 @@ pub fn interference(alone: &[RunDoc], together: &RunDoc) -> Option<Table> {
             let own = PopulationRow::named(of, &planned.name)?;
             (own.clients() == beside.clients()).then_some((of, own))
         });
-        let mark = |row: &CurveRow<'_>| if row.is_valid() { "" } else { "! " };
-        let pair = |of: fn(&PopulationRow<'_>) -> Option<f64>, print: fn(f64) -> String| {
+        let pair = |of: fn(&PopulationRow<'_>) -> Option<f64>,
+                    print: fn(f64) -> String,
+                    mark: &dyn Fn(&CurveRow<'_>) -> &'static str| {
             let (before, after) = (own.as_ref().and_then(|(_, own)| of(own)), of(&beside));
             let factor = before.zip(after).filter(|(before, _)| *before > 0.0);
             let factor = factor.map(|(before, after)| after / before);
@@ -42,9 +47,15 @@ pub fn interference(alone: &[RunDoc], together: &RunDoc) -> Option<Table> {
         cells.extend(of_several.then(|| Cell::load("", row.load())));
         cells.push(units::plain(&planned.name).into());
         cells.push(Cell::count(beside.clients().into()));
-        cells.extend(pair(|of| of.ops_per_s(None), units::rate));
-        cells.extend(pair(p50, units::latency));
-        cells.extend(pair(p99, units::latency));
+        cells.extend(pair(|of| of.ops_per_s(None), units::rate, &|of| {
+            marked(of, Doubt::of_throughput(of))
+        }));
+        cells.extend(pair(p50, units::latency, &|of| {
+            marked(of, Doubt::of_time(&of.passes, 50.0))
+        }));
+        cells.extend(pair(p99, units::latency, &|of| {
+            marked(of, Doubt::of_time(&of.passes, 99.0))
+        }));
         Some(cells)
     };
     let populations = &together.plan.populations;
@@ -58,10 +69,25 @@ pub fn interference(alone: &[RunDoc], together: &RunDoc) -> Option<Table> {
     let numbers = numbers.chain(["p50", "together", "factor"]);
     let numbers = numbers.chain(["p99", "together", "factor"]);
     columns.extend(numbers.map(Column::number));
-    (!rows.is_empty()).then(|| Table {
+    let mut notes = vec!["factor: together, divided by alone".to_owned()];
+    let all = || {
+        curve
+            .rows
+            .iter()
+            .chain(curves.iter().flat_map(|curve| &curve.rows))
+    };
+    notes.extend(
+        all()
+            .any(|row| !row.is_valid())
+            .then(|| "!: not valid".to_owned()),
+    );
+    notes.extend(Doubt::notes(all().flat_map(|row| {
+        [Doubt::of_throughput(row), Doubt::of_time(&row.passes, 99.0)]
+    })));
+    (!rows.is_empty()).then_some(Table {
         title: "each population alone, and together with the others".to_owned(),
         columns,
         rows,
-        notes: vec!["factor: together, divided by alone".to_owned()],
+        notes,
     })
 }

@@ -59,6 +59,15 @@ pub fn populations(curve: &Curve<'_>) -> Option<Table> {
         let names = PopulationRow::names(row);
         names.filter_map(|name| cells(row, name)).collect()
     };
+    let doubts = rows
+        .iter()
+        .flat_map(|row| [Doubt::of_throughput(row), Doubt::of_time(&row.passes, 99.0)]);
+    let mut notes: Vec<_> = Doubt::notes(doubts).collect();
+    notes.extend(
+        rows.iter()
+            .any(|row| !row.is_valid())
+            .then(|| "!: not valid".to_owned()),
+    );
     Some(Table {
         title: if of_several {
             "populations".to_owned()
@@ -67,7 +76,7 @@ pub fn populations(curve: &Curve<'_>) -> Option<Table> {
         },
         columns,
         rows: rows.iter().flat_map(of_row).collect(),
-        notes: Vec::new(),
+        notes,
     })
 }
 

@@ -212,6 +212,8 @@ fn additions(command: &[String]) -> Vec<String> {
     // Searches choose their load points, and loops have no ramps.
     let refused: &[&str] = match () {
         () if has("searches.toml") || has("curve") => &["--points"],
+        // Populations need some.
+        () if has("--clients") => &["-c"],
         () if has("--loops") => &["-d", "--ramp-up", "--ramp-down"],
         () => &[],
     };
