@@ -254,20 +254,15 @@ fn until_steady(doc: &RunDoc) -> Option<String> {
         steady.is_some_and(|steady| steady.is_steady == Some(true))
     };
     let measured: Vec<_> = doc.load_points.iter().filter(|point| point.valid).collect();
-    let lengths: Vec<_> = measured
-        .iter()
-        .copied()
-        .filter(is_steady)
-        .map(|point| point.window_s)
-        .sorted_by(f64::total_cmp)
-        .collect();
+    let steady = measured.iter().copied().filter(is_steady);
+    let lengths = steady.map(|point| point.window_s).sorted_by(f64::total_cmp);
+    let lengths: Vec<_> = lengths.collect();
     let after = match lengths[..] {
         [] => None,
-        [first, .., last] if first < last => Some(format!(
-            "{} to {}",
-            units::seconds(first),
-            units::seconds(last)
-        )),
+        [first, .., last] if first < last => {
+            let (first, last) = (units::seconds(first), units::seconds(last));
+            Some(format!("{first} to {last}"))
+        }
         [first, ..] => Some(units::seconds(first)),
     };
     let after = after.map(|after| format!("steady after {after}"));

@@ -1,0 +1,224 @@
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use smbench_protocol::NtStatus;
+
+use super::*;
+use crate::load::Ramp;
+use crate::plan::resolve::tests::{plan, recorded, resolve};
+use crate::spec::RunOptions;
+use crate::trace::{Builder, RecordOrder, Step};
+use crate::work::Population;
+use crate::workload::Replay;
+
+type Change = fn(&mut Plan);
+
+#[test]
+fn a_changed_plan_is_refused_with_its_first_fault() {
+    let changes: [(Change, &str); 16] = [
+        (
+            |plan| plan.only_mut().clients.clear(),
+            "there are no load points: give one or more numbers of clients",
+        ),
+        (
+            |plan| plan.only_mut().clients.push(0),
+            "a load point has 0 clients: give 1 to 100000",
+        ),
+        (
+            |plan| plan.only_mut().clients = vec![1, 100_001],
+            "a load point has 100001 clients: give 1 to 100000",
+        ),
+        (
+            |plan| plan.only_mut().outstanding = 0,
+            "outstanding is 0: give 1 to 1024",
+        ),
+        (
+            |plan| plan.work.repeat = 0,
+            "repeat is 0: it must be at least 1",
+        ),
+        (
+            |plan| plan.work.repeat = 1001,
+            "repeat is 1001: the most is 1000",
+        ),
+        (
+            |plan| plan.generator.threads = 0,
+            "threads is 0: give 1 to 1024",
+        ),
+        (
+            |plan| plan.generator.setup_rate = Some(0),
+            "setup_rate is 0: give 1 to 1000000 sessions per second",
+        ),
+        (
+            |plan| plan.work.duration = Duration::ZERO,
+            "duration is 0s: the measured window needs at least 1ms, such as 30s",
+        ),
+        (
+            |plan| plan.work.until_steady = Some(Duration::from_secs(4)),
+            "until_steady is 4s: give at least 5s, so that it can be judged",
+        ),
+        (
+            |plan| {
+                plan.work.duration = Duration::from_secs(30);
+                plan.work.until_steady = Some(Duration::from_secs(29));
+            },
+            "until_steady is 29s: give at least 30s, so that it can be judged",
+        ),
+        (
+            |plan| {
+                plan.work.ramp_up = Duration::ZERO;
+                plan.only_mut().ramp = Ramp::Linear;
+            },
+            "ramp linear means nothing without ramp_up: give that as well, or drop it",
+        ),
+        (|plan| plan.work.ramp_down = Duration::MAX, "ramp_down is "),
+        (
+            |plan| plan.sessions.connections.sessions_per_connection = 0,
+            "sessions_per_connection is 0: give 1 to 256",
+        ),
+        (
+            |plan| plan.sessions.connections.connections_per_session = 0,
+            "connections_per_session is 0: give 1 to 32",
+        ),
+        (
+            |plan| plan.sessions.connections.credits = Some(0),
+            "credits is 0: give 1 to 8192",
+        ),
+    ];
+    assert_refused(&changes);
+}
+
+/// Checks that a plan with each of the changes is refused with these words.
+fn assert_refused(changes: &[(Change, &str)]) {
+    for (change, words) in changes {
+        let mut plan = plan("read-4k");
+        assert_eq!(plan.check(), Ok(()));
+        change(&mut plan);
+        let message = plan.check().unwrap_err().to_string();
+        assert!(message.starts_with(words), "{message}");
+    }
+}
+
+#[test]
+fn a_part_of_the_clients_fits_the_load_points() {
+    assert_refused(&[
+        (
+            |plan| {
+                plan.generator.part = ClientPart::Range("0..8/16".parse().unwrap());
+            },
+            "client_range 0..8/16 needs one load point of 16 clients in one pass",
+        ),
+        (
+            |plan| {
+                plan.only_mut().clients = vec![8];
+                plan.generator.part = ClientPart::Range("0..8/16".parse().unwrap());
+            },
+            "client_range 0..8/16 needs one load point of 16 clients in one pass",
+        ),
+        (
+            |plan| plan.generator.begin_at = Some(SystemTime::UNIX_EPOCH),
+            "begin_at needs one load point in one pass",
+        ),
+        (
+            |plan| {
+                plan.generator.part = ClientPart::Host { host: 0, of: 2 };
+                plan.only_mut().verify = Verify::ReadBack;
+                plan.only_mut().workload.requests = Requests::Divided {
+                    readers_percent: 50.0,
+                };
+            },
+            "verify needs private files on several hosts",
+        ),
+    ]);
+}
+
+#[test]
+fn populations_fit_together() {
+    fn add<'a>(plan: &'a mut Plan, names: [Option<&'static str>; 2]) -> &'a mut Plan {
+        let first = plan.only().clone();
+        plan.work.populations = Vec::from(names.map(|name| Population {
+            name: name.map(str::to_owned),
+            ..first.clone()
+        }));
+        plan
+    }
+    const BOTH: [Option<&str>; 2] = [Some("office"), Some("backup")];
+    let mut several = plan("read-4k");
+    assert_eq!(add(&mut several, BOTH).check(), Ok(()));
+    assert_eq!(several.work.load_points(), [2, 8, 16, 32]);
+    assert_refused(&[
+        (
+            |plan| plan.work.populations.clear(),
+            "there are no load points",
+        ),
+        (
+            |plan| {
+                add(plan, [Some("office"), None]);
+            },
+            "there are several populations: give each a name of its own",
+        ),
+        (
+            |plan| {
+                add(plan, [Some("office"); 2]);
+            },
+            "there are several populations: give each a name of its own",
+        ),
+        (
+            |plan| add(plan, BOTH).work.populations[1].clients = vec![1],
+            "there are several populations: give all the same number of load points",
+        ),
+        (
+            |plan| {
+                let one = add(plan, BOTH).work.populations.pop().unwrap();
+                plan.work.populations = vec![one; 17];
+            },
+            "there are several populations: give at most 16",
+        ),
+        (
+            |plan| {
+                plan.only_mut().clients = vec![2];
+                let rates = vec!["5".parse().unwrap(), "6".parse().unwrap()];
+                add(plan, BOTH).work.populations[0].rates = rates;
+            },
+            "there are several populations: give each one rate at most",
+        ),
+        (
+            |plan| {
+                let mut replay = resolve(&recorded(), &RunOptions::default()).unwrap();
+                let Requests::Replay(work) = &mut replay.only_mut().workload.requests else {
+                    unreachable!("it is a replay");
+                };
+                work.loops = Some(1);
+                add(plan, BOTH).work.populations[1].workload = replay.only().workload.clone();
+            },
+            "there are several populations: give none that ends with its work",
+        ),
+        (
+            |plan| {
+                add(plan, BOTH).generator.part = ClientPart::Host { host: 0, of: 2 };
+            },
+            "there are several populations: leave out hosts and client_range",
+        ),
+        (
+            |plan| add(plan, BOTH).work.populations[1].outstanding = 0,
+            "outstanding is 0: give 1 to 1024",
+        ),
+    ]);
+}
+
+#[test]
+fn a_replay_has_one_request_in_flight() {
+    let mut plan = resolve(&recorded(), &RunOptions::default()).unwrap();
+    assert_eq!(plan.check(), Ok(()));
+    plan.work.until_steady = Some(Duration::from_secs(60));
+    assert_eq!(plan.check(), Ok(()));
+    plan.only_mut().outstanding = 2;
+    assert!(matches!(plan.check(), Err(Problem::InReplay { .. })));
+    let mut by_handle = Builder::default();
+    by_handle.order(RecordOrder::ByHandle);
+    let step = Step::Mkdir("a");
+    by_handle.push(&step, NtStatus::SUCCESS, None).unwrap();
+    let recording = by_handle.finish("captured".to_owned(), 1, [0; 32]);
+    let replay = Replay::new(Arc::new(recording.into()));
+    plan.only_mut().workload.requests = Requests::Replay(replay);
+    assert_eq!(plan.check(), Ok(()));
+}
