@@ -54,7 +54,7 @@ pub(crate) struct Native<E> {
     links: Links,
     group: GroupState<E>,
     payload: Payload,
-    /// What follows the sessions if their connection is lost.
+    /// State that new sessions need if the connection is lost.
     remains: Option<Box<SessionRemains>>,
 }
 

@@ -1,4 +1,4 @@
-//! What is left of the sessions of a group whose connection was lost, for the new ones. Not
+//! State of the sessions of a group whose connection was lost, for the new ones. Not
 //! here: how the new ones are set up.
 
 use smbench_protocol::FileId;
@@ -33,7 +33,7 @@ pub(crate) struct HeldHandle {
     pub(crate) promise: KeepPromise,
 }
 
-/// What the server has promised about a handle.
+/// The promise of the server about a handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum KeepPromise {
     /// Nothing.

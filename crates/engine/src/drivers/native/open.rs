@@ -26,7 +26,7 @@ use crate::drivers::walking::WalkedDirectory;
 use crate::smb::session::caching::Object;
 use crate::smb::session::{Session, SessionError};
 
-/// What a client has open before its load.
+/// Files that a client has open before its load.
 pub(super) struct HeldOpen {
     pub(super) client: ClientSession,
     /// The caching granted for its files.
