@@ -201,7 +201,7 @@ fn each_population_has_a_row_in_tables_and_rows_in_csv() {
     let lines = operations.to_text();
     for start in [
         "office      read    4000    13.1  1.00 ms",
-        "backup      flush    10 ",
+        "backup      flush     10 ",
     ] {
         assert!(lines.lines().any(|line| line.starts_with(start)), "{lines}");
     }
