@@ -16,7 +16,7 @@ use crate::spec::{PopulationSpec, RunOptions, SessionsSpec, Spec, WorkSpec};
 use crate::target::Target;
 use crate::work::{Population, Work};
 
-/// Number of clients of a load point if nobody gives one, so that shares are numbers.
+/// Default number of clients of a load point: with 100, a share is a number of clients.
 const CLIENTS: u32 = 100;
 /// Options of the work that belong to a population, and so not to the run.
 const OF_TABLE: [&str; 7] = [

@@ -29,7 +29,7 @@ fn load_point(clients: u32) -> LoadPointRecord {
             window.failure(OpKind::Write, denied);
         });
     }
-    // What each of the two points has once.
+    // Both points have these operations once.
     book(&mut all.ops, Phase::Window, |window| {
         for _ in 0..10 {
             window.success(OpKind::Flush, 0, Nanos(30_000_000));
