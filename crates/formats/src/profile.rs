@@ -364,7 +364,8 @@ mod tests {
         assert_eq!(
             load("file-sever").unwrap_err().to_string(),
             "unknown profile `file-sever` (did you mean file-server?): expected one of file-server, \
-             web-server, read-4k, metadata, list, stat, browse, browse-changing, notify-fanout, untar, walk, \
+             web-server, read-4k, metadata, list, stat, browse, browse-changing, \
+             finder-browse, notify-fanout, untar, walk, \
              office-save, logons, all-commands, \
              netbench-like, netbench-like-oplocks, a .toml file, or a loadfile of dbench"
         );
