@@ -117,7 +117,7 @@ fn load_one(name_or_path: &str, unknown: Unknown) -> Result<Profile, ProfileErro
         return Ok(of_recording(name_or_path, ("trace", folder), recording));
     }
     if let Some(text) = builtin(name_or_path) {
-        return Ok(parse(name_or_path, text)?);
+        return Ok(parse(name_or_path, &text)?);
     }
     if !is_path(name_or_path) {
         return Err(ProfileError::Unknown {
@@ -367,7 +367,8 @@ mod tests {
              web-server, read-4k, metadata, list, stat, browse, browse-changing, \
              finder-browse, notify-fanout, untar, walk, \
              office-save, logons, all-commands, \
-             netbench-like, netbench-like-oplocks, a .toml file, or a loadfile of dbench"
+             netbench-like, netbench-like-oplocks, stream-2k-24, stream-uhd-24, stream-4k-24, \
+             a .toml file, or a loadfile of dbench"
         );
         for path in ["./no-such-profile", "no-such-profile.toml"] {
             assert_eq!(
@@ -385,7 +386,7 @@ mod tests {
                 .to_string(),
             "profile my.toml, line 2, column 1: unknown field `read`, expected one of `name`, \
              `description`, `read_percent`, `split`, `access`, `flush_every_writes`, `files`, \
-             `tree`, `sizes`, `operations`, `pattern`, `netbench`, `population`, `run`"
+             `tree`, `sizes`, `operations`, `pattern`, `netbench`, `population`, `stream`, `run`"
         );
     }
 

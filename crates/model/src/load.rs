@@ -7,6 +7,8 @@
 //! (Schroeder, Wierman, Harchol-Balter: "Open Versus Closed: A Cautionary Tale",
 //! NSDI 2006).
 
+pub mod stream;
+
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
@@ -16,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::units::parse_count;
+use stream::FrameStream;
 
 /// The largest rate, in actions per second. It is several times the rate that any
 /// machine can offer. It bounds the time to count the actions given up after a
@@ -45,6 +48,8 @@ pub enum LoadModel {
     /// The clock, at the recorded instants, but never before the previous operation
     /// has ended.
     Recorded,
+    /// The clock, for frames that must be done by their instants.
+    Stream(FrameStream),
 }
 
 impl Default for LoadModel {
@@ -59,6 +64,41 @@ impl LoadModel {
     #[must_use]
     pub const fn is_paced(&self) -> bool {
         !matches!(self, Self::Closed { think: None })
+    }
+
+    /// Returns the rate of the actions and how they are spaced, if there is one. That of a stream
+    /// is the number of its frames per second.
+    #[must_use]
+    pub const fn rate(&self) -> Option<(Rate, Spacing)> {
+        match self {
+            Self::Rate { rate, arrivals } => Some((*rate, *arrivals)),
+            Self::Stream(stream) => {
+                let rate = Rate {
+                    per_second: stream.frames_per_s,
+                    scope: RateScope::Client,
+                };
+                Some((rate, Spacing::Fixed))
+            }
+            Self::Closed { .. } | Self::Recorded => None,
+        }
+    }
+
+    /// Returns the time between actions, if there is one.
+    #[must_use]
+    pub const fn think_time(&self) -> Option<ThinkTime> {
+        match self {
+            Self::Closed { think } => *think,
+            _ => None,
+        }
+    }
+
+    /// Returns the streams, if clients are streams.
+    #[must_use]
+    pub const fn stream(&self) -> Option<&FrameStream> {
+        match self {
+            Self::Stream(stream) => Some(stream),
+            _ => None,
+        }
     }
 }
 

@@ -1,7 +1,9 @@
 //! Profiles: named workloads, and the built-in ones. Not here: reading files.
 
 mod change;
+mod streams;
 
+use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -16,7 +18,7 @@ pub use change::{NotReadsAndWrites, SizeMix, SizeMixError, WorkloadChange, parse
 pub const DEFAULT: &str = "file-server";
 
 /// The built-in profiles: name and TOML text.
-pub const BUILTIN: [(&str, &str); 17] = [
+pub const BUILTIN: [(&str, &str); 20] = [
     ("file-server", include_str!("../profiles/file-server.toml")),
     ("web-server", include_str!("../profiles/web-server.toml")),
     ("read-4k", include_str!("../profiles/read-4k.toml")),
@@ -52,6 +54,18 @@ pub const BUILTIN: [(&str, &str); 17] = [
         "netbench-like-oplocks",
         include_str!("../profiles/netbench-like-oplocks.toml"),
     ),
+    (
+        "stream-2k-24",
+        include_str!("../profiles/stream-2k-24.toml"),
+    ),
+    (
+        "stream-uhd-24",
+        include_str!("../profiles/stream-uhd-24.toml"),
+    ),
+    (
+        "stream-4k-24",
+        include_str!("../profiles/stream-4k-24.toml"),
+    ),
 ];
 
 /// A profile and its source.
@@ -74,13 +88,14 @@ pub struct Profile {
     pub populations: Vec<Self>,
 }
 
-/// Returns the text of a built-in profile.
+/// Returns the text of a built-in profile. Those of streams follow from their names.
 #[must_use]
-pub fn builtin(name: &str) -> Option<&'static str> {
-    BUILTIN
-        .into_iter()
-        .find(|(builtin, _)| *builtin == name)
-        .map(|(_, text)| text)
+pub fn builtin(name: &str) -> Option<Cow<'static, str>> {
+    let listed = BUILTIN.into_iter().find(|(builtin, _)| *builtin == name);
+    match listed {
+        Some((_, text)) => Some(text.into()),
+        None => streams::builtin(name).map(Cow::Owned),
+    }
 }
 
 impl Profile {
@@ -102,7 +117,7 @@ impl Profile {
     #[must_use]
     pub fn builtin(name: &str) -> Option<Self> {
         let text = builtin(name)?;
-        Some(Self::parse(name, text).unwrap_or_else(|error| unreachable!("{error}")))
+        Some(Self::parse(name, &text).unwrap_or_else(|error| unreachable!("{error}")))
     }
 
     /// Parses the text of a profile. Messages call it `origin`. A profile with the

@@ -56,11 +56,18 @@
 //! think_time = "2s"            # also outstanding, rate, oplock and others
 //! ```
 //!
+//! Frames with deadlines ([`crate::load::stream`]) replace all of them:
+//!
+//! ```toml
+//! stream = { format = "4k", depth = "10 bit", fps = 24 }
+//! ```
+//!
 //! Not here: built-in profiles ([`crate::profile`]) and reading files.
 
 mod pattern;
 mod population;
 mod run;
+mod stream;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -77,6 +84,7 @@ use crate::workload::NetbenchCapture;
 pub use pattern::PatternSpec;
 pub use population::PopulationSpec;
 pub use run::RunOptions;
+pub use stream::StreamSpec;
 
 /// A profile as written.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
@@ -114,6 +122,10 @@ pub struct Spec {
     /// The populations of clients, which are under load at the same time. They replace every
     /// description of requests and files.
     pub population: Vec<PopulationSpec>,
+    /// Frames that each client reads or writes by their instants. It replaces `sizes` and
+    /// every other description of requests but `read_percent`, which is then the share of
+    /// clients that read; 100 when absent.
+    pub stream: Option<StreamSpec>,
     /// Defaults for options that are missing on the command line.
     pub run: RunOptions,
 }

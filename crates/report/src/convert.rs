@@ -109,6 +109,7 @@ impl RunDoc {
             .map(|point| LoadPointDoc {
                 caching: (asked != Caching::None).then(|| caching(point.ops.caching(), asked)),
                 offered: populations.offered(point),
+                streams: populations.streams(point),
                 unanswered_ns_max: (!paced && point.punctuality.unanswered > 0)
                     .then_some(point.punctuality.unanswered_max.0),
                 verification: verified.then(|| *point.ops.verification()),
@@ -256,6 +257,7 @@ fn load_point(record: &LoadPointRecord) -> LoadPointDoc {
         setup: setup(&record.setup),
         caching: None,
         offered: None,
+        streams: None,
         unanswered_ns_max: None,
         verification: None,
         verify: None,

@@ -9,6 +9,7 @@ mod overall;
 
 use crate::doc::{
     FindDoc, FindKind, LoadPointDoc, OpDoc, PeakDoc, PooledDoc, RepeatsDoc, ServerCpuDoc,
+    StreamsDoc,
 };
 use crate::latency::{LatencyDoc, pool};
 use crate::load::Load;
@@ -108,6 +109,19 @@ impl CurveRow<'_> {
             answered += offered.reached_share()? * operations;
         }
         (due > 0.0).then(|| answered / due)
+    }
+
+    /// Returns the frames of streams over all passes; `None` unless each pass has them.
+    #[must_use]
+    pub fn streams(&self) -> Option<StreamsDoc> {
+        let passes: Option<Vec<_>> = self.passes.iter().map(|pass| pass.streams).collect();
+        StreamsDoc::of_all(passes?)
+    }
+
+    /// Returns the late frames of streams in percent of all.
+    #[must_use]
+    pub fn late_percent(&self) -> Option<f64> {
+        self.streams()?.late_share.map(|share| share * 100.0)
     }
 
     /// Returns whether operations of a replay did not go as recorded, so that no latency

@@ -36,6 +36,7 @@ mod server;
 mod server_cpu;
 mod setup;
 mod statistics;
+mod stream;
 mod tcp;
 mod tool;
 mod workload;
@@ -75,6 +76,7 @@ pub use server::{
 pub use server_cpu::ServerCpuDoc;
 pub use setup::{AttemptsAtDoc, AttemptsDoc, SetupDoc, SetupFailureDoc};
 pub use statistics::{ColumnsDoc, ConcurrencyDoc, FairnessDoc, SeriesDoc};
+pub use stream::{StreamDoc, StreamsDoc};
 pub use tcp::{TcpCountersDoc, TcpDoc, TcpRttDoc};
 pub use tool::{SCHEMA_VERSION, ToolDoc};
 pub use workload::{OperationDoc, RecordedTimesDoc, ReplayDoc, SizeDoc, TreeDoc, WorkloadDoc};

@@ -13,7 +13,9 @@ use smbench_model::contents::Verify;
 use smbench_model::files::Scope;
 use smbench_model::load::{RateScope, Spacing};
 
-use crate::doc::{ArrivalsDoc, DriverDoc, FindKind, LoopDoc, Named, PlanDoc, WorkloadDoc};
+use crate::doc::{
+    ArrivalsDoc, DriverDoc, FindKind, LoopDoc, Named, PlanDoc, StreamDoc, WorkloadDoc,
+};
 use crate::units::{self, bytes, counted, plain, seconds};
 
 /// Working set below which the data fits in the memory of any file server.
@@ -130,6 +132,7 @@ fn load_parts(plan: &PlanDoc, model: String, pacing: LoopDoc, generator: Vec<Str
 /// Describes the event that starts operations, and how clients join.
 fn load_model(plan: &PlanDoc, pacing: LoopDoc) -> String {
     let model = match (pacing, plan.rate_per_s, plan.think_time_s) {
+        _ if let Some(stream) = &plan.stream => streams(stream),
         (LoopDoc::Rate, Some(rate), _) => {
             let scope = match plan.rate_scope {
                 Some(Named::Known(RateScope::Client)) => " per client",
@@ -171,6 +174,16 @@ fn load_model(plan: &PlanDoc, pacing: LoopDoc) -> String {
     } else {
         model
     }
+}
+
+/// Describes the stream that each client is.
+fn streams(stream: &StreamDoc) -> String {
+    format!(
+        "streams of {} frames/s, {} ahead, {} starts",
+        units::rate(stream.frames_per_s),
+        counted(stream.read_ahead_frames.into(), "frame"),
+        plain(&stream.start.to_string())
+    )
 }
 
 fn arrivals(plan: &PlanDoc) -> String {

@@ -20,6 +20,7 @@ mod populations;
 mod rate;
 mod remarks;
 mod scatter;
+mod streams;
 mod summary;
 mod tcp;
 mod wrap;
@@ -42,6 +43,8 @@ pub use populations::{operations_of_populations, populations};
 pub(crate) use rate::rate_lines;
 pub use rate::{missed_rate, rate_remarks};
 pub use remarks::{footnotes, reached, recycled, remarks};
+use streams::stream_lines;
+pub use streams::stream_remarks;
 pub use summary::{Passage, interrupted, summary, to_markdown, verdict, verdict_of_one};
 pub use tcp::tcp;
 use wrap::wrapped_lines;
@@ -73,7 +76,7 @@ pub fn render(doc: &RunDoc) -> String {
             // The probes tell which rates were missed.
             wrapped_lines(&footnotes(&curve), 2)
         } else {
-            wrapped_lines(&footnotes(&curve), 2) + &rate_lines(doc)
+            wrapped_lines(&footnotes(&curve), 2) + &rate_lines(doc) + &stream_lines(doc)
         };
         sections.push(load_points(&curve).to_text() + &notes);
         sections.extend(populations(&curve).map(|table| table.to_text()));

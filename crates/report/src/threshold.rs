@@ -54,6 +54,10 @@ enum ThresholdValue {
     ErrorShare,
     /// What lost connections cost.
     Event(EventValue),
+    /// Number of late frames of streams.
+    Late,
+    /// Late frames as a share of all, in percent.
+    LateShare,
 }
 
 /// Error of a text that is not a valid threshold.
@@ -73,6 +77,7 @@ impl ThresholdValue {
     fn named(name: &str) -> Option<Self> {
         match name {
             "errors" => Some(Self::Errors),
+            "late" => Some(Self::Late),
             name => Metric::by_name(name).map(Self::Metric),
         }
     }
@@ -82,6 +87,7 @@ impl ThresholdValue {
             Self::Metric(metric) => metric.name(),
             Self::Errors | Self::ErrorShare => "errors",
             Self::Event(value) => value.name(),
+            Self::Late | Self::LateShare => "late",
         }
     }
 
@@ -89,7 +95,8 @@ impl ThresholdValue {
     const fn unit(self) -> &'static str {
         match self {
             Self::Errors => "errors",
-            Self::ErrorShare => "%",
+            Self::Late => "frames",
+            Self::ErrorShare | Self::LateShare => "%",
             Self::Metric(Metric::Throughput) => "Mbit/s",
             Self::Metric(Metric::Operations) => "ops/s",
             Self::Metric(Metric::Cpu | Metric::ServerCpu) => "us",
@@ -101,7 +108,7 @@ impl ThresholdValue {
     const fn is_time(self) -> bool {
         match self {
             Self::Metric(metric) => metric.is_time(),
-            Self::Errors | Self::ErrorShare => false,
+            Self::Errors | Self::ErrorShare | Self::Late | Self::LateShare => false,
             Self::Event(value) => value.is_time(),
         }
     }
@@ -119,7 +126,8 @@ impl ThresholdValue {
             }
             Self::Metric(metric) if metric.is_time() && row.is_stalled() => "; misses a stall",
             Self::Metric(metric) if metric.is_time() && is_noisy() => "; latency noise",
-            Self::Metric(_) | Self::Errors | Self::ErrorShare | Self::Event(_) => "",
+            Self::Late | Self::LateShare if row.is_generator_limited() => "; client-limited",
+            _ => "",
         }
     }
 
@@ -127,7 +135,8 @@ impl ThresholdValue {
         match self {
             Self::Metric(metric) => metric.print(value),
             Self::Errors => counted(value as u64, "error"),
-            Self::ErrorShare => percent(value),
+            Self::Late => counted(value as u64, "frame"),
+            Self::ErrorShare | Self::LateShare => percent(value),
             Self::Event(of) => of.print(value),
         }
     }
@@ -148,6 +157,8 @@ impl ThresholdValue {
             (Self::Errors, Some(_)) => is_any.then(|| total(ops().map(|op| op.errors)) as f64),
             (Self::ErrorShare, _) => error_share(row, op),
             (Self::Event(value), _) => value.of(row),
+            (Self::Late, _) => row.streams().map(|streams| streams.late as f64),
+            (Self::LateShare, _) => row.late_percent(),
             (Self::Metric(Metric::Throughput), None) => Some(row.throughput_mbps),
             (Self::Metric(Metric::Throughput), Some(op)) => row
                 .op_per_s(op, |op| op.bytes)
@@ -195,6 +206,12 @@ impl Threshold {
         if let ThresholdValue::Event(value) = self.value
             && let Some(reason) = value.missing(plan)
         {
+            return Err(self.not_measured(reason));
+        }
+        let is_late = matches!(self.value, ThresholdValue::Late | ThresholdValue::LateShare);
+        let mut populations = plan.work.populations.iter();
+        if is_late && populations.all(|one| one.load.stream().is_none()) {
+            let reason = format!("profile {} has no stream", plan.work.profile);
             return Err(self.not_measured(reason));
         }
         match self.place {

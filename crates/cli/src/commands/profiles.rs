@@ -15,7 +15,7 @@ pub(super) fn profiles(command: Option<ProfilesCommand>) -> Result<Exit, Failure
     match command {
         None => list()?,
         Some(ProfilesCommand::Show { name }) => match profile::builtin(&name) {
-            Some(text) => print(text)?,
+            Some(text) => print(&text)?,
             None => print(&file(&name)?)?,
         },
     }

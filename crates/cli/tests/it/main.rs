@@ -35,6 +35,7 @@ mod samba;
 mod scale;
 mod server_cpu;
 mod stops;
+mod streams;
 mod suites;
 mod support;
 mod tree;

@@ -118,7 +118,7 @@ impl<'a> PlannedRun<'a> {
                 connector,
                 limit: plan.limits.setup,
             };
-            let make_workers = if plan.only().workload.has_steps() {
+            let make_workers = if plan.only().has_wholes() {
                 let supplies = supplies.split(SplitSizes::default());
                 worker_maker(WorkerParts {
                     connector,

@@ -232,6 +232,15 @@ impl<S: Supply> Clients<S> {
     /// Counts the operations in flight at `now` as never answered. Without a recorder their
     /// kinds are lost.
     pub(super) fn give_up_in_flight(&mut self, now: Nanos, mut recorder: Option<&mut Recorder>) {
+        if S::splits() {
+            for slot in self
+                .slots
+                .iter()
+                .filter(|slot| slot.state != SlotState::Free)
+            {
+                self.members[slot.member].miss_frame(slot.due, now);
+            }
+        }
         for slot in self.slots.iter().filter(|slot| slot.state.is_in_flight()) {
             let waited = self.members[slot.member].miss_window(slot, now);
             if let (Some(waited), Some(recorder)) = (waited, recorder.as_deref_mut()) {
@@ -304,6 +313,9 @@ impl<S: Supply> Clients<S> {
             }
             None => {
                 slot.state = SlotState::Free;
+                if S::splits() {
+                    member.end_frame(slot.due, now, went);
+                }
                 member.release(answer.slot, now);
                 if is_step {
                     self.end_whole(answer.slot, None, now, in_window, recorder);

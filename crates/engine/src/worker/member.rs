@@ -19,6 +19,7 @@ use smbench_model::plan::Plan;
 use smbench_model::record::{Phase, Punctuality};
 
 use crate::drivers::dropped::Dropped;
+use crate::worker::frames::Frames;
 use crate::worker::pace::Pace;
 use crate::worker::schedule::Schedule;
 use crate::worker::supply::Supply;
@@ -64,7 +65,9 @@ pub(super) struct Member<S> {
     patience: Nanos,
     /// Actions due from the first instant on and before the second are counted.
     window: (Nanos, Nanos),
-    pub(crate) punctuality: Punctuality,
+    punctuality: Punctuality,
+    /// The frames of a stream.
+    frames: Option<Box<Frames>>,
     /// Slots of the group whose actions have a further request, the longest waiting
     /// first.
     pub(super) continuing: VecDeque<u32>,
@@ -104,6 +107,7 @@ impl<S: Supply> Member<S> {
             patience: Nanos::MAX,
             window: (Nanos::MAX, Nanos(0)),
             punctuality: Punctuality::default(),
+            frames: None,
             continuing: VecDeque::new(),
             watching: Vec::new(),
             drawn: None,
@@ -136,6 +140,7 @@ impl<S: Supply> Member<S> {
     ) {
         self.pace = Pace::new(plan, mix, self.number, (clients, rate), starts);
         self.is_paced = !matches!(self.pace, Pace::Closed);
+        self.frames = Frames::of(&plan.only().load);
         self.patience = plan.limits.operation.into();
         if !matches!(
             self.pace,

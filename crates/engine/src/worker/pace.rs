@@ -12,6 +12,7 @@ mod recorded;
 use std::sync::Arc;
 
 use smbench_model::Nanos;
+use smbench_model::load::stream::StreamStart;
 use smbench_model::load::{LoadModel, Rate, Spacing};
 use smbench_model::operations::replay::pause_before;
 use smbench_model::operations::{Mix, client_key};
@@ -84,6 +85,15 @@ impl Pace {
                 let gaps = Gaps::new(mean_ns, arrivals, plan.work.drawing_seed(), client);
                 // At a constant rate, the clients take turns at even distances.
                 let turn = f64::from(client) / f64::from(clients.max(1));
+                Self::Rate(Arrivals::new(gaps, starts, turn))
+            }
+            LoadModel::Stream(stream) => {
+                let seed = plan.work.drawing_seed();
+                let gaps = Gaps::new(stream.frame_time_ns(), Spacing::Fixed, seed, client);
+                let turn = match stream.start {
+                    StreamStart::Spread => f64::from(client) / f64::from(clients.max(1)),
+                    StreamStart::Together => 0.0,
+                };
                 Self::Rate(Arrivals::new(gaps, starts, turn))
             }
         }

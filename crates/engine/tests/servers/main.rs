@@ -35,6 +35,7 @@ mod share;
 #[cfg(feature = "smb-rs")]
 mod smb_rs;
 mod split;
+mod streams;
 mod support;
 mod trouble;
 mod waiting;

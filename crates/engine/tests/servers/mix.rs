@@ -61,7 +61,7 @@ fn every_command(dialect: Dialect) -> String {
         Dialect::Smb30 | Dialect::Smb302 => {
             text.replace("op = \"echo\"", "op = \"validate_negotiate\"")
         }
-        Dialect::Smb311 => text.to_owned(),
+        Dialect::Smb311 => text.into_owned(),
     }
 }
 

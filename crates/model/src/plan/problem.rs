@@ -15,6 +15,7 @@ use crate::contents::block::BLOCK_BYTES;
 use crate::fileio::FileioProblem;
 use crate::generator::{DriverKind, GeneratorProblem};
 use crate::load::THINK_TIME_MAX;
+use crate::load::stream::StreamProblem;
 use crate::part::ClientRange;
 use crate::sessions::{ConnectionsProblem, FailoverProblem};
 use crate::setting::spelled;
@@ -289,6 +290,9 @@ pub enum Problem {
     /// A problem with the work.
     #[error(transparent)]
     Work(#[from] WorkProblem),
+    /// A problem with a stream.
+    #[error(transparent)]
+    Stream(#[from] StreamProblem),
     /// A problem with the load generator.
     #[error(transparent)]
     Generator(#[from] GeneratorProblem),

@@ -13,6 +13,7 @@ mod pattern;
 mod populations;
 mod replay;
 mod shares;
+mod stream;
 mod tree;
 
 use std::collections::HashSet;
@@ -164,6 +165,9 @@ impl PlanSources<'_> {
     }
 
     fn workload(&self, merged: &WorkSpec) -> Result<Workload, PlanError> {
+        if let Some(stream) = &self.profile.spec.stream {
+            return self.stream(stream, merged);
+        }
         if let Some(recording) = self.recording(merged)? {
             return self.replay(recording, merged);
         }
@@ -316,6 +320,9 @@ impl PlanSources<'_> {
                 return self.recorded(merged);
             }
             self.check_pauses(replay, merged)?;
+        }
+        if let Some(stream) = &self.profile.spec.stream {
+            return self.stream_load(stream);
         }
         let fail = |option, problem| Err(self.in_option(option, problem));
         let stray = || {

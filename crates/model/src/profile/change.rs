@@ -103,8 +103,11 @@ impl WorkloadChange {
         }
         let name = profile.name();
         let spec = &mut profile.spec;
-        let has_own =
-            !spec.operations.is_empty() || !spec.pattern.is_empty() || !spec.population.is_empty();
+        let changes_frames = self.sizes.is_some() || self.access.is_some();
+        let has_own = !spec.operations.is_empty()
+            || !spec.pattern.is_empty()
+            || !spec.population.is_empty()
+            || spec.stream.is_some() && changes_frames;
         let is_recorded = profile.recording.is_some() || spec.netbench.is_some();
         if has_own || is_recorded || profile.fileio.is_some() {
             return Err(NotReadsAndWrites(name));

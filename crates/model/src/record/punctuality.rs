@@ -4,6 +4,7 @@ use std::ops::Add;
 
 use serde::{Deserialize, Serialize};
 
+use super::FrameTally;
 use crate::Nanos;
 
 /// Actions that were due by the clock in the window: at a rate, as recorded or
@@ -28,6 +29,8 @@ pub struct Punctuality {
     pub in_flight_max: Nanos,
     /// The longest delay of an action.
     pub delay_max: Nanos,
+    /// The actions that are frames of streams.
+    pub frames: FrameTally,
 }
 
 impl Add for Punctuality {
@@ -43,6 +46,7 @@ impl Add for Punctuality {
             unanswered_max: self.unanswered_max.max(other.unanswered_max),
             in_flight_max: self.in_flight_max.max(other.in_flight_max),
             delay_max: self.delay_max.max(other.delay_max),
+            frames: self.frames + other.frames,
         }
     }
 }

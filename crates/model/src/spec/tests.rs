@@ -87,6 +87,7 @@ fn a_full_profile_is_read() {
         pattern: Vec::new(),
         netbench: None,
         population: Vec::new(),
+        stream: None,
         sizes: vec![
             SizeSpec {
                 size: Size(512),

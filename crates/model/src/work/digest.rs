@@ -10,6 +10,7 @@ use crate::digest::Digest;
 use crate::event::PlannedEvent;
 use crate::fileio::{Fileio, Flushing, RequestSpread, TestMode};
 use crate::files::FileSet;
+use crate::load::stream::FrameStream;
 use crate::load::{LoadModel, Rate, ThinkTime};
 use crate::workload::{Replay, Requests, Workload};
 
@@ -127,5 +128,15 @@ pub(super) fn describe(model: &LoadModel) -> Option<String> {
             Some(format!("rate {} {rate}", arrivals.of_arrivals()))
         }
         LoadModel::Recorded => Some("as recorded".to_owned()),
+        LoadModel::Stream(stream) => {
+            let FrameStream {
+                frame_bytes: _,
+                frames_per_s,
+                read_ahead,
+                layout: _,
+                start,
+            } = stream;
+            Some(format!("stream {frames_per_s} {read_ahead} {start}"))
+        }
     }
 }

@@ -86,6 +86,13 @@ impl Population {
         self.is_counted() || self.workload.fileio().is_some()
     }
 
+    /// Returns whether actions are measured as a whole beside their requests: those of several
+    /// requests, and the frames of streams.
+    #[must_use]
+    pub fn has_wholes(&self) -> bool {
+        self.workload.has_steps() || self.load.stream().is_some()
+    }
+
     /// Returns whether each client has a number of actions or loops, after which it ends.
     #[must_use]
     pub fn is_counted(&self) -> bool {

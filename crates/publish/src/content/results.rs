@@ -111,6 +111,11 @@ fn all_lines(profile: &ProfileContent<'_>) -> Vec<String> {
 fn lines(server: &MeasuredServer<'_>) -> Vec<String> {
     let mut lines = unfolded(&text::footnotes(&server.curve));
     lines.extend(text::rate_remarks(server.run));
+    lines.extend(
+        text::stream_remarks(server.run)
+            .into_iter()
+            .map(|(_, words)| words),
+    );
     lines.extend(unfolded(&text::remarks(server.run)));
     lines.extend(text::cautions(server.run));
     lines.extend(text::reached(server.run));

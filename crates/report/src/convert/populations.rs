@@ -11,7 +11,7 @@ use smbench_model::sessions::Caching;
 use super::load::{is_at_rate, offered};
 use super::operations::{by_kind, caching, failures, op};
 use super::throughput_mbps;
-use crate::doc::{LoopDoc, OfferedDoc, PopulationPointDoc, ReplayedDoc, SeriesDoc};
+use crate::doc::{LoopDoc, OfferedDoc, PopulationPointDoc, ReplayedDoc, SeriesDoc, StreamsDoc};
 use crate::latency::LatencyDoc;
 use crate::statistics::per;
 
@@ -63,6 +63,13 @@ impl PopulationPlans {
     /// Returns whether some operations are due by the clock.
     pub(super) fn is_paced(&self) -> bool {
         self.0.iter().any(|plan| plan.only().load.is_paced())
+    }
+
+    /// Returns the frames of all streams; `None` if no population has any.
+    pub(super) fn streams(&self, point: &LoadPointRecord) -> Option<StreamsDoc> {
+        let mut plans = self.0.iter();
+        let has_streams = plans.any(|plan| plan.only().load.stream().is_some());
+        has_streams.then(|| point.punctuality.frames.into())
     }
 
     /// Returns what was due by the clock. Where populations have a rate, it is theirs: a think

@@ -10,13 +10,14 @@ use smbench_model::contents::Verify;
 use smbench_model::event::PlannedEvent;
 use smbench_model::generator::{Generator, Pinning};
 use smbench_model::limits::Limits;
-use smbench_model::load::{LoadModel, Ramp, RateScope, Spacing};
+use smbench_model::load::{Ramp, RateScope, Spacing};
 use smbench_model::plan::Plan;
 use smbench_model::record::Origin;
 
 use super::named::Named;
 use super::plan_sessions::PlanSessionsDoc;
 use super::population::PopulationDoc;
+use super::stream::StreamDoc;
 use super::workload::WorkloadDoc;
 
 /// The settings of a run. Keys belong to the work unless they are in one of the
@@ -58,6 +59,9 @@ pub struct PlanDoc {
     /// Spacing of operations at a rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrivals: Option<Named<ArrivalsDoc>>,
+    /// What each client is, if it is a stream: `rate_per_s` frames per second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stream: Option<StreamDoc>,
     /// Mean seconds between the end of an operation and the next. Absent without a
     /// think time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -243,11 +247,8 @@ impl From<&Plan> for PlanDoc {
 impl PlanDoc {
     /// Describes a plan with one population.
     fn of_one(plan: &Plan) -> Self {
-        let (rate, think) = match plan.only().load {
-            LoadModel::Rate { rate, arrivals } => (Some((rate, arrivals)), None),
-            LoadModel::Closed { think } => (None, think),
-            LoadModel::Recorded => (None, None),
-        };
+        let load = &plan.only().load;
+        let (rate, think) = (load.rate(), load.think_time());
         Self {
             profile: plan.work.profile.clone(),
             digest: plan.digest(),
@@ -266,6 +267,7 @@ impl PlanDoc {
                 .collect(),
             rate_scope: rate.map(|(rate, _)| Named::Known(rate.scope)),
             arrivals: rate.map(|(_, arrivals)| Named::Known(arrivals.into())),
+            stream: plan.only().load.stream().map(StreamDoc::from),
             think_time_s: think.map(|think| think.mean.as_secs_f64()),
             think_distribution: think.map(|think| Named::Known(think.spacing)),
             ramp: (plan.only().ramp != Ramp::Full).then_some(Named::Known(plan.only().ramp)),

@@ -16,6 +16,7 @@ use super::population::PopulationPointDoc;
 use super::server_cpu::ServerCpuDoc;
 use super::setup::SetupDoc;
 use super::statistics::{ConcurrencyDoc, FairnessDoc, SeriesDoc};
+use super::stream::StreamsDoc;
 use super::tcp::TcpDoc;
 use crate::latency::LatencyDoc;
 use crate::load::Load;
@@ -172,6 +173,9 @@ pub struct LoadPointDoc {
     /// closed loops without think times.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offered: Option<OfferedDoc>,
+    /// Frames of streams. Absent unless clients are streams.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub streams: Option<StreamsDoc>,
     /// Longest time, in nanoseconds, of an operation that was in flight when the
     /// window closed. It counts until the operation completed, or until it was
     /// given up. None of the window's latencies contains it. Only for closed loops

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use smbench_model::contents::Verify;
-use smbench_model::load::{LoadModel, Ramp, RateScope, Spacing};
+use smbench_model::load::{Ramp, RateScope, Spacing};
 use smbench_model::plan::Plan;
 use smbench_model::record::{Dropout, OpTotals, Verification};
 use smbench_model::sessions::Caching;
@@ -162,11 +162,7 @@ impl From<&Plan> for PopulationDoc {
     /// Describes the only population of a plan.
     fn from(plan: &Plan) -> Self {
         let only = plan.only();
-        let (rate, think) = match only.load {
-            LoadModel::Rate { rate, arrivals } => (Some((rate, arrivals)), None),
-            LoadModel::Closed { think } => (None, think),
-            LoadModel::Recorded => (None, None),
-        };
+        let (rate, think) = (only.load.rate(), only.load.think_time());
         let (sources, caching) = (&plan.sessions.connections.sources, plan.sessions.caching);
         Self {
             name: only.name.clone().unwrap_or_default(),

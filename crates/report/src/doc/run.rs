@@ -254,7 +254,7 @@ impl From<LoadModel> for LoopDoc {
     fn from(load: LoadModel) -> Self {
         match load {
             LoadModel::Closed { .. } => Self::Closed,
-            LoadModel::Rate { .. } => Self::Rate,
+            LoadModel::Rate { .. } | LoadModel::Stream(_) => Self::Rate,
             LoadModel::Recorded => Self::Recorded,
         }
     }

@@ -17,7 +17,7 @@ use crate::convert::{concurrency, misses_rate, opened, setup, stall, steady, thr
 use crate::curve::total;
 use crate::doc::{
     EventDoc, FairnessDoc, LinkDoc, LoadPointDoc, Named, OfferedDoc, OpDoc, PlanDoc, SeriesDoc,
-    TcpDoc,
+    StreamsDoc, TcpDoc,
 };
 use crate::latency::{LatencyDoc, pool};
 use crate::statistics::per;
@@ -202,6 +202,7 @@ pub(super) fn merged(parts: &[PartPoint<'_>]) -> Result<LoadPointDoc, MergeError
         fairness: fairness(parts),
         concurrency: Some(concurrency(in_flight_s(parts), &service, window_s)),
         offered: offered(parts, &service, window_s),
+        streams: StreamsDoc::of_all(parts.iter().filter_map(|part| part.point.streams)),
         unanswered_ns_max: unanswered_ns_max(parts),
         caching: caching(parts),
         verification: verification(parts),

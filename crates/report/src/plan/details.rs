@@ -10,8 +10,8 @@ use smbench_model::lists::clients::ClientList;
 use smbench_model::sessions::{Mode, SessionOptions};
 use smbench_model::units::{Size, format_duration};
 
-use crate::doc::{DriverDoc, Named, OperationDoc, PatternDoc, PlanDoc, ReplayDoc};
-use crate::units::{counted, percent, plain, seconds};
+use crate::doc::{DriverDoc, Named, OperationDoc, PatternDoc, PlanDoc, ReplayDoc, StreamDoc};
+use crate::units::{counted, percent, plain, rate, seconds, throughput};
 
 /// Describes the load points of a plan and the time that they take, and lists its
 /// requests and sizes. A text may have several lines.
@@ -22,6 +22,11 @@ pub fn details(plan: &PlanDoc) -> Vec<(&'static str, String)> {
         ("sessions", sessions(plan)),
         ("time", time(plan)),
     ];
+    details.extend(
+        plan.stream
+            .as_ref()
+            .map(|stream| ("stream", frames(stream))),
+    );
     let workload = &plan.workload;
     let mut requests: Vec<_> = workload.operations.iter().map(operation).collect();
     requests.extend(workload.pattern.iter().map(pattern));
@@ -44,6 +49,19 @@ pub fn details(plan: &PlanDoc) -> Vec<(&'static str, String)> {
         details.extend((!lines.is_empty()).then(|| (label, lines.join("\n"))));
     }
     details
+}
+
+/// Describes the frames of each stream, and what they add up to.
+fn frames(stream: &StreamDoc) -> String {
+    let bytes_per_s = f64::from(stream.frame_bytes) * stream.frames_per_s;
+    format!(
+        "frames of {} bytes, {}, {} per second: {} Mbit/s ({} MB/s) per client",
+        stream.frame_bytes,
+        plain(&stream.layout.to_string()),
+        rate(stream.frames_per_s),
+        throughput(bytes_per_s * 8.0 / 1e6),
+        throughput(bytes_per_s / 1e6)
+    )
 }
 
 fn clients(plan: &PlanDoc) -> String {

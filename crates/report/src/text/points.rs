@@ -26,6 +26,8 @@ struct OptionalColumns {
     is_paced: bool,
     /// The run has a requested rate: the share that was reached.
     has_rate: bool,
+    /// Clients are streams: the share of late frames.
+    has_streams: bool,
     /// The run is a replay: the share of its operations that did not go as recorded.
     is_replay: bool,
     extent: ColumnSet,
@@ -53,6 +55,7 @@ impl OptionalColumns {
             intervals: Intervals::of(curve),
             is_paced: any(|row| row.service_ns.is_some()),
             has_rate: any(|row| row.reached_share().is_some()),
+            has_streams: any(|row| row.late_percent().is_some()),
             is_replay: any(|row| row.replayed.is_replay()),
             extent,
         }
@@ -66,6 +69,7 @@ impl OptionalColumns {
         columns.push("ops/s");
         columns.extend(interval.filter(|_| !self.has_data));
         columns.extend(self.has_rate.then_some("reached"));
+        columns.extend(self.has_streams.then_some("late"));
         columns.extend_from_slice(if self.is_paced {
             &["resp p50", "serv p50", "resp p99", "serv p99"]
         } else {
@@ -94,6 +98,8 @@ impl OptionalColumns {
         } else {
             Vec::new()
         };
+        let late = "late: frames that were not there by their instants";
+        notes.extend(self.has_streams.then_some(late));
         notes.extend(self.intervals.into_iter().flat_map(Intervals::notes));
         notes.extend(self.is_replay.then_some(replayed::NOTE));
         notes.into_iter().map(str::to_owned).collect()
@@ -158,6 +164,9 @@ fn cells(row: &CurveRow<'_>, shape: OptionalColumns) -> Vec<Cell> {
     if shape.has_rate {
         let reached = row.reached_share().map(|share| share * 100.0);
         cells.push(Cell::of(reached, units::percent));
+    }
+    if shape.has_streams {
+        cells.push(Cell::of(row.late_percent(), units::percent));
     }
     let time = |all: Option<&LatencyDoc>, percent, of: fn(&LatencyDoc) -> f64| {
         let doubt = if_valid(row, Doubt::of_time(&row.passes, percent));

@@ -102,7 +102,8 @@ fn sent_late(doc: &RunDoc) -> Option<String> {
     let (point, offered) = doc
         .load_points
         .iter()
-        .filter(|point| point.valid && !point.misses_rate())
+        // A frame of a stream may wait for the one before, as long as it is there in time.
+        .filter(|point| point.valid && !point.misses_rate() && point.streams.is_none())
         .filter_map(|point| Some((point, point.offered?)))
         .filter(|(_, offered)| amiss(offered) > 0.0)
         .max_by(|(_, one), (_, other)| amiss(one).total_cmp(&amiss(other)))?;

@@ -15,6 +15,7 @@ use super::points::{load_points_in_brief, overall, peak_words, setup_words};
 use super::populations::{at_answer, populations};
 use super::rate::{missed_rate, rate_remarks};
 use super::remarks::{footnotes, reached, remarks_with};
+use super::streams::stream_remarks;
 use super::wrap::wrapped_to;
 use super::{counters, tcp};
 use crate::block::{self, Block};
@@ -208,6 +209,8 @@ fn verdict_facts(doc: &RunDoc) -> Vec<Fact> {
         all.push(Fact::new(rate_tone, "Rate", remark));
     }
     all.extend(failover_in_brief(doc).map(|phrase| Fact::plain("Events", phrase)));
+    let streams = stream_remarks(doc).into_iter();
+    all.extend(streams.map(|(tone, words)| Fact::new(tone, "Streams", words)));
     all.extend(machines::in_brief(doc).map(|phrase| Fact::plain("Machines", phrase)));
     all.extend(load_on_machines(doc, &curve));
     if let Some(phrase) = reached(doc) {

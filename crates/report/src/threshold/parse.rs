@@ -33,6 +33,7 @@ impl FromStr for Threshold {
             ThresholdValue::Errors if phrase.limit.trim().ends_with('%') => {
                 ThresholdValue::ErrorShare
             }
+            ThresholdValue::Late if phrase.limit.trim().ends_with('%') => ThresholdValue::LateShare,
             value => value,
         };
         let is_cpu = matches!(
@@ -41,6 +42,10 @@ impl FromStr for Threshold {
         );
         if is_cpu && phrase.op.is_some() {
             return Err(wrong("CPU time is that of all operations together"));
+        }
+        let is_late = matches!(value, ThresholdValue::Late | ThresholdValue::LateShare);
+        if is_late && phrase.op.is_some() {
+            return Err(wrong("late frames are those of all streams together"));
         }
         let (population, op) = match (phrase.of, op) {
             // A population cannot have the name of an operation.
@@ -67,7 +72,7 @@ fn limit(text: &str, value: ThresholdValue) -> Result<f64, String> {
     }
     let text = match (value, text.strip_suffix('%')) {
         (_, None) => text,
-        (ThresholdValue::ErrorShare, Some(number)) => number.trim(),
+        (ThresholdValue::ErrorShare | ThresholdValue::LateShare, Some(number)) => number.trim(),
         _ => return Err("limits of a run have no %; `compare` judges changes".to_owned()),
     };
     let number = text.trim_end_matches(|c: char| c.is_alphabetic() || c == '/');
@@ -94,6 +99,7 @@ fn limit(text: &str, value: ThresholdValue) -> Result<f64, String> {
         },
         ThresholdValue::Errors
         | ThresholdValue::Event(_)
+        | ThresholdValue::Late
         | ThresholdValue::Metric(Metric::Operations) => {
             let count = parse_count(text);
             count.map_or_else(|| is_number(text), Ok)

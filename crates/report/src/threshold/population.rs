@@ -24,8 +24,11 @@ impl ThresholdValue {
             Self::ErrorShare => population.error_share(op),
             Self::Metric(Metric::Throughput) => population.throughput_mbps(op),
             Self::Metric(Metric::Operations) => population.ops_per_s(op),
-            // Events are of all clients.
-            Self::Event(_) | Self::Metric(Metric::Cpu | Metric::ServerCpu) => None,
+            // Events and late frames are those of all clients.
+            Self::Event(_)
+            | Self::Late
+            | Self::LateShare
+            | Self::Metric(Metric::Cpu | Metric::ServerCpu) => None,
             Self::Metric(metric) => metric.latency(&population.latency(op)?),
         }
     }

@@ -101,7 +101,8 @@ impl Threshold {
     /// that more load does not break it.
     #[must_use]
     pub fn holds_under_more_load(&self) -> bool {
-        let is_better_low = self.is_of_errors() || self.value.is_time();
+        let is_late = matches!(self.value, ThresholdValue::Late | ThresholdValue::LateShare);
+        let is_better_low = self.is_of_errors() || is_late || self.value.is_time();
         let is_better_high = matches!(
             self.value,
             ThresholdValue::Metric(Metric::Throughput | Metric::Operations)

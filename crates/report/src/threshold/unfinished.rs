@@ -79,8 +79,12 @@ impl Threshold {
             return false;
         }
         match (self.value, self.place) {
+            // Frames are counted at the end of the load point.
             (
-                ThresholdValue::Metric(Metric::Cpu | Metric::ServerCpu) | ThresholdValue::Event(_),
+                ThresholdValue::Metric(Metric::Cpu | Metric::ServerCpu)
+                | ThresholdValue::Event(_)
+                | ThresholdValue::Late
+                | ThresholdValue::LateShare,
                 _,
             )
             | (_, At::Peak) => false,
@@ -100,6 +104,7 @@ impl Threshold {
         let ops = point.ops_of(self.op.as_deref())?;
         let length_s = point.length.as_secs_f64();
         let found = match self.value {
+            ThresholdValue::Late | ThresholdValue::LateShare => return None,
             ThresholdValue::Errors => {
                 let is_of_run = self.place == At::Usual && self.op.is_none();
                 let earlier = if is_of_run { point.earlier_errors } else { 0 };

@@ -197,6 +197,7 @@ fn load_point(
                 unanswered_max: Nanos(number * 1_000_000),
                 in_flight_max: Nanos(number * 3_000_000_000),
                 delay_max: Nanos(number * 1000),
+                ..Punctuality::default()
             };
     }
     let each = clients.len() as u32;

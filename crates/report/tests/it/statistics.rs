@@ -231,6 +231,7 @@ fn at_a_rate_tables_report_response_times() {
         unanswered: 150,
         unanswered_max: Nanos(3_000_000_000),
         delay_max: Nanos(69_000_000),
+        ..Punctuality::default()
     };
     let mut record = run(vec![record]);
     record.plan.only_mut().load = rate("1000");

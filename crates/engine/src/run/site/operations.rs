@@ -115,8 +115,8 @@ fn workers<T: OperationSource>(site: Arc<Site>, supplies: T) -> MakeWorkers {
     let is_cifs = site.endpoint.options.dialects.has_cifs();
     let is_logons = plan.only().workload.actions().contains(&Action::Session);
     let logons = is_logons.then(|| LogonConnect(site.endpoint.clone()));
-    let steps = plan.only().workload.has_steps();
-    let split = site.split.or(steps.then(SplitSizes::default));
+    let wholes = plan.only().has_wholes();
+    let split = site.split.or(wholes.then(SplitSizes::default));
     match plan.generator.driver {
         _ if let Some(connector) = logons => worker_maker(WorkerParts {
             connector,

@@ -46,6 +46,9 @@ impl<S: Supply> Clients<S> {
             book_missed(member, slot, now, recorder);
         }
         slot.state = SlotState::Free;
+        if S::splits() {
+            member.miss_frame(slot.due, now);
+        }
         member.release(at, now);
         self.end_lost_whole(at, now, in_window, recorder);
     }
@@ -78,6 +81,10 @@ impl<S: Supply> Clients<S> {
                     self.book_lost(slot, now, in_window, recorder);
                 } else {
                     self.slots[slot as usize].state = SlotState::Free;
+                    if S::splits() {
+                        let due = self.slots[slot as usize].due;
+                        self.members[at].miss_frame(due, now);
+                    }
                     self.members[at].release(slot, now);
                     self.end_lost_whole(slot, now, in_window, recorder);
                 }

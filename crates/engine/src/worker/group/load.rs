@@ -102,7 +102,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
             figures.served += u32::from(member.completed > 0);
             figures.starved = figures.starved + member.waits.starved;
             figures.unsent += u32::from(member.has_unsent());
-            figures.punctuality = figures.punctuality + member.punctuality;
+            figures.punctuality = figures.punctuality + member.punctuality();
             figures.fairness.add(member.completed, member.busy);
         }
         figures

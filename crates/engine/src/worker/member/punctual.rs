@@ -1,8 +1,11 @@
 //! Counts how punctually the operations of a client were sent and answered.
 
 use smbench_model::Nanos;
+use smbench_model::operations::RequestResult;
+use smbench_model::record::Punctuality;
 
 use super::Member;
+use crate::worker::frames::{FrameCounts, Frames};
 use crate::worker::pace::{LATE, Pace};
 use crate::worker::slot::Slot;
 
@@ -22,6 +25,44 @@ impl<S> Member<S> {
             self.punctuality.due += 1;
             self.punctuality.late += u64::from(delay > LATE);
             self.punctuality.delay_max = self.punctuality.delay_max.max(delay);
+        }
+    }
+
+    /// Returns how punctual the client was.
+    pub(crate) fn punctuality(&self) -> Punctuality {
+        let frames = self.frames.as_deref().map(Frames::tally);
+        Punctuality {
+            frames: frames.unwrap_or_default(),
+            ..self.punctuality
+        }
+    }
+
+    /// Counts the frame that an action due at `due` was, if the client is a stream. `went` says
+    /// whether it was done at `now`.
+    pub(crate) fn end_frame(&mut self, due: Nanos, now: Nanos, went: RequestResult) {
+        match went {
+            RequestResult::Wrong => self.miss_frame(due, now),
+            RequestResult::Well | RequestResult::Pending | RequestResult::Exhausted => {
+                let counts = self.frame_counts(due);
+                if let Some(frames) = &mut self.frames {
+                    frames.done(due, now, counts);
+                }
+            }
+        }
+    }
+
+    /// Counts a frame that was not done by `now` and never will be.
+    pub(crate) fn miss_frame(&mut self, due: Nanos, now: Nanos) {
+        let counts = self.frame_counts(due);
+        if let Some(frames) = &mut self.frames {
+            frames.missed(due, now, counts);
+        }
+    }
+
+    fn frame_counts(&self, due: Nanos) -> FrameCounts {
+        match self.window {
+            (open, close) if open <= due && due < close => FrameCounts::Yes,
+            _ => FrameCounts::No,
         }
     }
 
@@ -54,6 +95,7 @@ impl<S> Member<S> {
             && arrivals.next() < until
         {
             let due = arrivals.take();
+            self.miss_frame(due, now);
             if self.is_counted(due) {
                 self.punctuality.due += 1;
                 self.punctuality.dropped += 1;

@@ -67,6 +67,12 @@ fn smb_rs_objection(plan: &Plan) -> Option<Objection> {
             is_any.then(|| Vec::from_iter(missing).join(", "))
         }
     };
+    if plan.only().load.stream().is_some() {
+        return Some(Objection {
+            option: "driver",
+            why: format!("counts no frames of a stream: use {DRIVER} native"),
+        });
+    }
     if let Some(what) = missing {
         return Some(Objection {
             option: "driver",
