@@ -229,26 +229,6 @@ impl<S: Supply> Clients<S> {
         self.in_flight_time.add(self.in_flight, now, control);
     }
 
-    /// Counts the operations in flight at `now` as never answered. Without a recorder their
-    /// kinds are lost.
-    pub(super) fn give_up_in_flight(&mut self, now: Nanos, mut recorder: Option<&mut Recorder>) {
-        if S::splits() {
-            for slot in self
-                .slots
-                .iter()
-                .filter(|slot| slot.state != SlotState::Free)
-            {
-                self.members[slot.member].miss_frame(slot.due, now);
-            }
-        }
-        for slot in self.slots.iter().filter(|slot| slot.state.is_in_flight()) {
-            let waited = self.members[slot.member].miss_window(slot, now);
-            if let (Some(waited), Some(recorder)) = (waited, recorder.as_deref_mut()) {
-                recorder.in_flight(slot.operation.kind, waited);
-            }
-        }
-    }
-
     /// Switches the clients to the operations after the load. No slot may be in
     /// use.
     pub(crate) fn close(&mut self) {

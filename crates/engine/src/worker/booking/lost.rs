@@ -7,7 +7,7 @@ use smbench_model::Nanos;
 use smbench_model::record::{EventKind, LoadEvent, OperationFailure, Recorder};
 
 use super::{Booking, Clients, book_missed};
-use crate::worker::slot::SlotState;
+use crate::worker::slot::{Slot, SlotState};
 use crate::worker::supply::Supply;
 
 impl<S: Supply> Booking<'_, S> {
@@ -22,6 +22,23 @@ impl<S: Supply> Booking<'_, S> {
 }
 
 impl<S: Supply> Clients<S> {
+    /// Counts the operations in flight at `now` as never answered. Without a recorder their
+    /// kinds are lost.
+    pub(in crate::worker) fn give_up_in_flight(&mut self, now: Nanos, mut recorder: Option<&mut Recorder>) {
+        if S::splits() {
+            let begun = |slot: &&Slot| slot.state != SlotState::Free;
+            for slot in self.slots.iter().filter(begun) {
+                self.members[slot.member].miss_frame(slot.due, now);
+            }
+        }
+        for slot in self.slots.iter().filter(|slot| slot.state.is_in_flight()) {
+            let waited = self.members[slot.member].miss_window(slot, now);
+            if let (Some(waited), Some(recorder)) = (waited, recorder.as_deref_mut()) {
+                recorder.in_flight(slot.operation.kind, waited);
+            }
+        }
+    }
+
     /// Counts the operation of a slot as failed, and ends its action.
     #[cold]
     pub(super) fn book_lost(
