@@ -11,7 +11,7 @@ use crate::requests;
 use crate::suite::BUILTIN;
 
 /// The profiles with every option at its default.
-const PROFILES: [(&str, &str); 17] = [
+const PROFILES: [(&str, &str); 20] = [
     (
         "file-server",
         "4df225ee9318cf5dd05ba5c24b2c46a2eda766695b63662b4de0fbcfa5c8465e",
@@ -79,6 +79,18 @@ const PROFILES: [(&str, &str); 17] = [
     (
         "netbench-like-oplocks",
         "37a91f663dbe0a1cc321b26e0dc8a6d0fc71f65c7a2bb0bc024475a377e7b52c",
+    ),
+    (
+        "stream-2k-24",
+        "2771074ef1e622f01dedf1ad2d74a8bf386d563a45fdf4e9aa13fd8f66f793f4",
+    ),
+    (
+        "stream-uhd-24",
+        "0a2098c2b7c0144c659bedbd4856edc775caca12630516840ce10729b39b2178",
+    ),
+    (
+        "stream-4k-24",
+        "55999be138c726de794f1ecc880ef0003b64be5b0463b117d300dedc4dd2a516",
     ),
 ];
 
