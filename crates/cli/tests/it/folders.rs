@@ -280,14 +280,18 @@ fn a_walk_counts_what_a_server_with_few_open_files_refuses() {
     }
     let (said, point) = run(&place, &samba, &["-c1", "--loops=1", "--outstanding=1000"]);
     assert_eq!(said.code(), Some(4), "{said:?}");
-    let reason = "1001 of 1501 operations failed with STATUS_INSUFFICIENT_RESOURCES (walk)";
-    assert!(said.stderr.contains(reason), "{said:?}");
     let (listed, refused) = (
         number(&point, "walk", "count"),
         number(&point, "walk", "errors"),
     );
-    assert!(refused > 0, "{said:?}");
+    // A directory may be closed before the last one is opened, so a few more may be listed.
+    assert!(refused > 900, "{said:?}");
     assert_eq!(listed + refused, 1501);
+    let why = "of 1501 operations failed with STATUS_INSUFFICIENT_RESOURCES (walk)";
+    assert!(
+        said.stderr.contains(&format!("{refused} {why}")),
+        "{said:?}"
+    );
 }
 
 /// In CIFS, the names come by TRANSACTION2 requests, in several answers.

@@ -51,7 +51,10 @@ fn late_frames_are_in_the_document_and_fail_a_condition() {
     assert!(streams["longest_late_ns"].as_u64().unwrap() > 0);
     assert_eq!(doc["plan"]["stream"]["frame_bytes"], 65536);
     assert_eq!(doc["conditions"][0]["metric"], "late");
-    let text = place.smbench(&["show", "results"]);
+    let [result] = &place.results()[..] else {
+        panic!("one result")
+    };
+    let text = place.smbench(&["show", result.to_str().unwrap()]);
     assert!(text.stdout.contains("8 streams: "), "{text:?}");
     assert!(text.stdout.contains(" of 240 frames late "), "{text:?}");
 }

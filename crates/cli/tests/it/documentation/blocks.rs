@@ -81,6 +81,7 @@ impl CodeBlock {
                 let script = self.lines.iter().skip_while(|line| line.trim() != "run: |");
                 script.skip(1).cloned().collect()
             }
+            "csv" => Vec::new(),
             "toml" => return self.command_of_file().into_iter().collect(),
             language => {
                 let place = format!("{} in line {}", self.chapter, self.line);

@@ -24,7 +24,11 @@ impl<S: Supply> Booking<'_, S> {
 impl<S: Supply> Clients<S> {
     /// Counts the operations in flight at `now` as never answered. Without a recorder their
     /// kinds are lost.
-    pub(in crate::worker) fn give_up_in_flight(&mut self, now: Nanos, mut recorder: Option<&mut Recorder>) {
+    pub(in crate::worker) fn give_up_in_flight(
+        &mut self,
+        now: Nanos,
+        mut recorder: Option<&mut Recorder>,
+    ) {
         if S::splits() {
             let begun = |slot: &&Slot| slot.state != SlotState::Free;
             for slot in self.slots.iter().filter(begun) {
