@@ -87,7 +87,7 @@ fn clients_that_are_cut_for_a_time_all_come_back() {
     let gate = Gate::start(server.address());
     let mut target = target(&server.url(), server.password());
     target.port = gate.port();
-    let options = options(CLIENTS, Duration::from_secs(5), SessionsSpec::default());
+    let options = options(CLIENTS, Duration::from_secs(8), SessionsSpec::default());
     let plan = plan("file-server", &options, target);
     let (tell, closed_for) = std::sync::mpsc::channel();
     let cut = || {
@@ -186,7 +186,8 @@ fn handles_of_killed_processes_are_reported_lost() {
         handles: Some(HandleDurability::Durable),
         ..SessionsSpec::default()
     };
-    let options = options(4, Duration::from_secs(3), sessions);
+    // A busy machine may be seconds late with the end of the first interval.
+    let options = options(4, Duration::from_secs(8), sessions);
     let target = target(&samba.url(), samba.password());
     let plan = plan("file-server", &options, target);
     let before: BTreeSet<_> = samba.server_pids().into_iter().collect();
@@ -222,7 +223,7 @@ fn clients_come_back_at_the_next_address() {
         nodes: Some(nodes.parse().unwrap()),
         ..SessionsSpec::default()
     };
-    let options = options(4, Duration::from_secs(3), sessions);
+    let options = options(4, Duration::from_secs(8), sessions);
     let plan = plan("file-server", &options, target);
     let fail = || first.remove();
     let record = execute(

@@ -1,22 +1,33 @@
 //! The handles of files held open: opens them, asks the server to keep them, and takes them back
 //! after a lost connection (MS-SMB2 3.2.4.4).
 
+use std::time::Duration;
+
+use smbench_model::Nanos;
 use smbench_model::record::Reclaimed;
 use smbench_model::sessions::{Caching, HandleDurability};
 use smbench_protocol::command::create::{CreateRequest, CreateResponse, options};
 use smbench_protocol::command::create_context::{CreateContext, GrantedContexts, GrantedDurable};
 use smbench_protocol::{Dialect, FileId, NtStatus, SessionIndex, random};
+use tokio::time::sleep;
 
 use crate::drivers::listings;
 use crate::drivers::prepare::{file_path, held_access, held_files};
 use crate::drivers::reconnecting::ReconnectPolicy;
 use crate::drivers::remains::{HeldHandle, KeepPromise, SessionRemains};
 use crate::drivers::site::Site;
+use crate::machine::clock;
 use crate::smb::session::caching::{Object, Oplock};
 use crate::smb::session::{Session, SessionError};
 
 /// Asks for a persistent handle (SMB2_DHANDLE_FLAG_PERSISTENT).
 const PERSISTENT: u32 = 2;
+
+/// A handle is asked for again for this long, if the server does not know it. A busy server may
+/// not be done with the lost connection yet, and knows its handles only then.
+const SETTLING: Duration = Duration::from_millis(100);
+/// Pause between two requests for a handle.
+const RETRY_PAUSE: Duration = Duration::from_millis(10);
 
 /// Opens the files that a client holds open.
 pub(super) struct Opener<'a> {
@@ -32,6 +43,8 @@ pub(super) struct Opener<'a> {
     pub(super) handles: Vec<HeldHandle>,
     /// What became of those of the lost session.
     pub(super) reclaimed: Reclaimed,
+    /// Until when a handle that the server does not know is asked for again.
+    settled: Nanos,
 }
 
 /// An open that the server has answered, and what it was asked.
@@ -51,6 +64,7 @@ impl<'a> Opener<'a> {
             granted: Vec::new(),
             handles: Vec::new(),
             reclaimed: Reclaimed::default(),
+            settled: clock::now() + SETTLING.into(),
         }
     }
 
@@ -195,7 +209,12 @@ impl<'a> Opener<'a> {
                 flags,
             },
         };
-        match self.create(file, path, Some(context), session).await? {
+        let mut answer = self.create(file, path, Some(context), session).await?;
+        while answer == Err(NtStatus::OBJECT_NAME_NOT_FOUND) && clock::now() < self.settled {
+            sleep(RETRY_PAUSE).await;
+            answer = self.create(file, path, Some(context), session).await?;
+        }
+        match answer {
             Ok(created) => {
                 self.reclaimed.kept += 1;
                 // It stays as durable as it was.
