@@ -165,7 +165,7 @@ fn mistakes_are_placed_and_fit_a_line() {
         ),
         (
             "name = \"x\"\n\nread_percnt = 8",
-            "line 3, column 1: unknown field `read_percnt`, expected one of `name`, `description`, `read_percent`, `split`, `access`, `flush_every_writes`, `files`, `tree`, `sizes`, `operations`, `pattern`, `netbench`, `population`, `run`",
+            "line 3, column 1: unknown field `read_percnt`, expected one of `name`, `description`, `read_percent`, `split`, `access`, `flush_every_writes`, `files`, `tree`, `sizes`, `operations`, `pattern`, `netbench`, `population`, `stream`, `run`",
         ),
         (
             "# ä\nname = 3",

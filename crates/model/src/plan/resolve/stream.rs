@@ -216,7 +216,7 @@ mod tests {
             ),
             (
                 "stream = { frame = \"2GiB\", fps = 1 }".to_owned(),
-                "size 2GiB is more than 1 GiB, the largest operation",
+                "size 2 GiB is more than 1 GiB, the largest operation",
             ),
             (
                 "stream = { frame = \"1MiB\", fps = 1, read_ahead = 0 }".to_owned(),
