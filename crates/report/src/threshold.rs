@@ -245,10 +245,11 @@ impl Threshold {
             self.open(ConditionOutcome::Unknown, &reason)
         };
         let judged = self.judge_value(doc).unwrap_or_else(unknown);
-        let grows = matches!(
-            self.value,
-            ThresholdValue::Errors | ThresholdValue::Event(_)
-        );
+        let grows = match self.value {
+            ThresholdValue::Errors => true,
+            ThresholdValue::Event(value) => value.grows(),
+            _ => false,
+        };
         let is_final = judged.failed && (grows || self.is_placed());
         // Another load point might have been the peak, or the worst one.
         if doc.outcome == OutcomeDoc::Complete || is_final {

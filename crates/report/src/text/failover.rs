@@ -99,6 +99,14 @@ pub fn failover_in_brief(doc: &RunDoc) -> Option<String> {
     let sum = |of: fn(&EventDoc) -> u64| total(events().map(of));
     let clients = sum(|event| event.clients);
     if clients == 0 {
+        // Clients that dropped out lost theirs, too.
+        if doc
+            .load_points
+            .iter()
+            .any(|point| !point.dropouts.is_empty())
+        {
+            return None;
+        }
         return events()
             .next()
             .map(|_| "no client lost its connection".to_owned());

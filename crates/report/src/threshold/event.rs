@@ -61,14 +61,23 @@ impl EventValue {
         }
     }
 
+    /// Whether the value of a load point can only grow while it runs.
+    pub(super) const fn grows(self) -> bool {
+        match self {
+            Self::LostWrites | Self::LostHandles => true,
+            Self::Blackout(_) => false,
+        }
+    }
+
     /// Returns why a plan does not have the value, if it does not.
     pub(super) fn missing(self, plan: &Plan) -> Option<String> {
         let failover = &plan.sessions.failover;
+        let mut populations = plan.work.populations.iter();
         let why = match self {
             _ if failover.reconnect.is_none() => {
                 "clients that lose their connection drop out; give @reconnect"
             }
-            Self::LostWrites if plan.only().verify == Verify::Off => {
+            Self::LostWrites if populations.all(|one| one.verify == Verify::Off) => {
                 "the data is not verified; give @verify"
             }
             _ => return None,
@@ -86,11 +95,17 @@ impl EventValue {
         let sum = |of: fn(&EventDoc) -> u64| total(events().map(of));
         match self {
             Self::Blackout(metric) => {
+                // Nobody knows how long the blackout of a client is that did not come back.
+                let is_open = sum(|event| event.clients_away) > 0
+                    || passes().any(|pass| !pass.dropouts.is_empty());
+                if is_open {
+                    return None;
+                }
                 let times = pool(events().filter_map(|event| event.blackout_hdr.as_ref()));
                 match LatencyDoc::of(&times) {
                     Some(times) => metric.latency(&times),
                     // Nobody was without an answer.
-                    None => (sum(|event| event.clients_away) == 0).then_some(0.0),
+                    None => Some(0.0),
                 }
             }
             Self::LostWrites => {

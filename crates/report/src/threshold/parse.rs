@@ -47,6 +47,9 @@ impl FromStr for Threshold {
         if is_late && phrase.op.is_some() {
             return Err(wrong("late frames are those of all streams together"));
         }
+        if event.is_some() && phrase.of.is_some() {
+            return Err(wrong("events are those of all clients together"));
+        }
         let (population, op) = match (phrase.of, op) {
             // A population cannot have the name of an operation.
             (None, Some(word)) if OpKind::named(word).is_none() => (Some(word), None),

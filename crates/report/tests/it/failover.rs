@@ -119,7 +119,13 @@ fn a_second_table_and_a_sentence_say_what_events_cost() {
 
 #[test]
 fn conditions_judge_what_events_cost() {
-    let doc = document(&run_of(vec![cut()]));
+    let mut doc = document(&run_of(vec![cut()]));
+    // Nobody knows how long the blackout of a client is that did not come back.
+    let away: Threshold = "blackout max > 15s".parse().unwrap();
+    assert!(away.judge(&doc).to_string().starts_with("unknown "));
+    for event in &mut doc.load_points[0].events {
+        event.clients_away = 0;
+    }
     for (condition, expected) in [
         (
             "blackout max > 15s",
@@ -145,7 +151,12 @@ fn conditions_judge_what_events_cost() {
     let quiet = document(&run_of(vec![point(4, 1, 1000)]));
     let none: Threshold = "blackout max > 0s".parse().unwrap();
     assert!(!none.judge(&quiet).failed);
-    for wrong in ["blackout > 1s", "lost reads > 0", "blackout max > 1"] {
+    for wrong in [
+        "blackout > 1s",
+        "lost reads > 0",
+        "blackout max > 1",
+        "a blackout max > 1s",
+    ] {
         assert!(wrong.parse::<Threshold>().is_err(), "{wrong}");
     }
 }
