@@ -154,7 +154,7 @@ pub fn read_recording(folder: &str) -> Result<Recording, RecordingError> {
 
 /// Returns the users of the sessions. Folders of older imports do not name them.
 fn users(folder: &str) -> Result<HashMap<u32, String>, RecordingError> {
-    // The same trace has the same digest, whoever its users are.
+    // The digest of a trace does not depend on its users.
     let mut hash = Context::new(&SHA256);
     let lines: Vec<SessionLine> = match Lines::open(folder, SESSIONS_FILE) {
         Ok(lines) => lines.read(&mut hash)?,

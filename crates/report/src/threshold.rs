@@ -54,7 +54,7 @@ enum ThresholdValue {
     ErrorShare,
     /// What lost connections cost.
     Event(EventValue),
-    /// Number of late frames of streams.
+    /// Number of frames of streams that were late.
     Late,
     /// Late frames as a share of all, in percent.
     LateShare,

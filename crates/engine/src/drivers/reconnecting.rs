@@ -1,7 +1,7 @@
 //! Holds the clients of a group while their lost connection is set up anew.
 //!
 //! The driver of a group ends with [`Dropped::Link`] when a connection is lost. Here the loss
-//! has the stages of a renewal ([`super::renewals`]): found, opening, opened. ClientCalls in flight
+//! has the stages of a renewal ([`super::renewals`]): found, opening, opened. Calls in flight
 //! are answered once: with [`Extent::Repeatable`] if they change nothing, else with
 //! [`Extent::Lost`]. Further calls are refused with [`Busy::Link`], so that the loop sees only
 //! waits. Then a new driver takes the place of the old one.

@@ -10,7 +10,6 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::SystemTime;
 
 use smbench_model::contents::notes::{
     NotedPopulation, NotesHead, append_end, append_head, append_page,
@@ -19,6 +18,7 @@ use smbench_model::kind::OpKind;
 use smbench_model::plan::Plan;
 use smbench_model::record::NotedRecord;
 
+use crate::machine::clock;
 use crate::worker::notes::{Appended, NoteDesk, NoteExchange};
 
 /// A new file for the notes of a run. It is deleted again if the run notes nothing.
@@ -85,7 +85,7 @@ pub(super) fn head(plan: &Plan, populations: Vec<NotedPopulation>) -> NotesHead 
         url: target.redacted(),
         share: target.share.clone(),
         path: target.path.clone(),
-        started: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
+        started: humantime::format_rfc3339_seconds(clock::wall()).to_string(),
         populations,
     }
 }

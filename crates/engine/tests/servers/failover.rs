@@ -162,7 +162,7 @@ fn durable_handles_are_taken_back_after_an_event() {
                 HandleDurability::None => 0,
                 _ => clients,
             };
-            // What the server said comes first, because it is the reason for the rest.
+            // The server's answer comes first, because it is the reason for the rest.
             assert_eq!(losses.handles.lost, [].into(), "{dialect}");
             assert_eq!(losses.handles.kept, kept, "{dialect}");
         }

@@ -15,10 +15,11 @@ use crate::wire::{DecodeError, Reader};
 /// SMB2_LEASE_FLAG_PARENT_LEASE_KEY_SET, in a V2 lease request or grant.
 const PARENT_KEY_SET: u32 = 0x0000_0004;
 
-/// The command of an `AAPL` context that asks what the server has, the bit that asks for its
-/// capabilities, and the capability of both sides that is of use here.
+/// The command of an `AAPL` context that asks what the server has.
 const SERVER_QUERY: u32 = 1;
+/// The bit of a query that asks for the capabilities of the server.
 const SERVER_CAPS: u64 = 1;
+/// The capability of both sides to have file details in listings.
 const SUPPORTS_READ_DIR_ATTR: u64 = 1;
 
 /// Length of a context before its data: fixed part, name of four bytes, padding.

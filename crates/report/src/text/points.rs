@@ -26,7 +26,7 @@ struct OptionalColumns {
     is_paced: bool,
     /// The run has a requested rate: the share that was reached.
     has_rate: bool,
-    /// Clients are streams: the share of late frames.
+    /// The clients are streams, which have a share of late frames.
     has_streams: bool,
     /// The run is a replay: the share of its operations that did not go as recorded.
     is_replay: bool,

@@ -257,7 +257,7 @@ pub(super) async fn clean_up(
         workspace.lose_patience();
     }
     if plan.only().workload.actions().contains(&Action::CopyIn) {
-        // What this leaves is deleted with the rest.
+        // Copies that stay are deleted with the rest.
         let _ = workspace.remove_copies().await;
     }
     if let Some(test) = prepared_files(plan)
