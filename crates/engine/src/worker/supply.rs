@@ -2,6 +2,7 @@
 //! streams of an embedding program, which are untrusted.
 
 mod counted;
+mod foreign;
 mod indirect;
 mod noting;
 mod splitting;
@@ -10,14 +11,10 @@ use std::convert::identity;
 use std::sync::Arc;
 
 use smbench_model::Nanos;
-use smbench_model::action::Range;
-use smbench_model::contents::Verify;
-use smbench_model::contents::block::BLOCK_BYTES;
 use smbench_model::contents::verify::Ledger;
-use smbench_model::files::FileSet;
-use smbench_model::kind::{Direction, OpKind};
+use smbench_model::kind::OpKind;
 use smbench_model::operations::fileio::{self, Sequences};
-use smbench_model::operations::{Drawn, Mix, OpStream, Operation, RequestResult, Stream, Streams};
+use smbench_model::operations::{Drawn, Mix, OpStream, Operation, RequestResult, Streams};
 use smbench_model::plan::Plan;
 use smbench_model::record::{Origin, Phase, SplitSizes};
 use smbench_protocol::NtStatus;
@@ -30,10 +27,10 @@ use crate::drivers::native::encode::Encode;
 use crate::drivers::native::request::MixEncoder;
 #[cfg(feature = "smb-rs")]
 use crate::drivers::smb_rs::{Caller, mix::MixCaller};
-use crate::drivers::untrusted::{ForeignPart, in_embedding};
 use crate::worker::notes::SharedPad;
 use crate::worker::slot::{self, Judged, Slot};
 pub(crate) use counted::CountedDrawn;
+pub(crate) use foreign::Foreign;
 pub(crate) use indirect::Indirect;
 pub(crate) use noting::Noting;
 pub(crate) use splitting::Splitting;
@@ -238,134 +235,5 @@ impl<T: Streams> Operations<Foreign<T>> {
             supplies: Foreign::new(streams, plan, &mix),
             mix,
         }
-    }
-}
-
-/// Limits for operations. Drivers have opened files and requested credits only for
-/// what the plan allows.
-struct Bounds {
-    mix: Arc<Mix>,
-    files: FileSet,
-    largest_read: u32,
-    largest_write: u32,
-    /// Block size of verification, in bytes.
-    unit: u32,
-}
-
-impl Bounds {
-    fn fault(&self, operation: &Operation) -> Option<String> {
-        let Operation {
-            kind,
-            action,
-            file,
-            offset,
-            length,
-        } = *operation;
-        let Some(of_action) = self.mix.actions().get(action as usize) else {
-            let actions = self.mix.actions().len();
-            return Some(format!("action {action}, but the plan has {actions}"));
-        };
-        if kind != of_action.first() {
-            let (kind, first) = (kind.name(), of_action.first().name());
-            return Some(format!(
-                "a {kind} for action {action}, which begins with a {first}"
-            ));
-        }
-        let range = of_action.range();
-        let (what, count) = match range {
-            Range::NewFile => ("file", u32::MAX),
-            Range::Directory => ("directory", self.files.directories()),
-            _ => ("file", self.files.count),
-        };
-        if file >= count && range != Range::NewFile {
-            return Some(format!("a {} of {what} {file} of {count}", kind.name()));
-        }
-        let largest = match kind {
-            OpKind::Write => self.largest_write,
-            _ => self.largest_read,
-        };
-        let end = offset.checked_add(length.into());
-        let fits = match range {
-            Range::Request => {
-                (1..=largest).contains(&length)
-                    && end.is_some_and(|end| end <= self.files.size)
-                    && length.is_multiple_of(self.unit)
-                    && offset.is_multiple_of(self.unit.into())
-            }
-            // Locks end below 2^63 (MS-SMB2 3.3.5.14).
-            _ => end.is_some_and(|end| end < 1 << 63),
-        };
-        (!fits).then(|| {
-            format!(
-                "a {} of {length} bytes at {offset}; the plan allows for 1 to {} bytes in files of {}, \
-                 in units of {}",
-                kind.name(),
-                largest,
-                self.files.size,
-                self.unit
-            )
-        })
-    }
-}
-
-/// Streams of an embedding program, checked against the plan.
-#[derive(Clone)]
-pub(crate) struct Foreign<T> {
-    streams: T,
-    bounds: Arc<Bounds>,
-}
-
-impl<T: Streams> Foreign<T> {
-    fn new(streams: T, plan: &Plan, mix: &Arc<Mix>) -> Self {
-        Self {
-            streams,
-            bounds: Arc::new(Bounds {
-                mix: Arc::clone(mix),
-                files: plan.only().workload.files.clone(),
-                largest_read: plan.largest_of(Direction::Read),
-                largest_write: plan.largest_of(Direction::Write),
-                unit: match plan.only().verify {
-                    Verify::Off => 1,
-                    Verify::ReadBack => BLOCK_BYTES as u32,
-                },
-            }),
-        }
-    }
-}
-
-impl<T: Streams> Supplies for Foreign<T> {
-    type Supply = Checked<T::Stream>;
-
-    fn of_client(&self, client: u32) -> Self::Supply {
-        Checked {
-            stream: in_embedding(ForeignPart::Stream, || self.streams.of_client(client)),
-            bounds: Arc::clone(&self.bounds),
-            fault: None,
-        }
-    }
-}
-
-/// One such stream.
-pub(crate) struct Checked<S> {
-    stream: S,
-    bounds: Arc<Bounds>,
-    fault: Option<String>,
-}
-
-impl<S: Stream> Supply for Checked<S> {
-    #[inline]
-    fn next(&mut self, _: Phase) -> Option<Operation> {
-        let operation = in_embedding(ForeignPart::Stream, || self.stream.next());
-        self.fault = self.bounds.fault(&operation);
-        self.fault.is_none().then_some(operation)
-    }
-
-    #[inline]
-    fn after(&self, last: &Operation, went: RequestResult, _: NtStatus) -> Option<Operation> {
-        self.bounds.mix.after(last, went)
-    }
-
-    fn fault(&self) -> Dropped {
-        Dropped::Unplanned(self.fault.clone().unwrap_or_default())
     }
 }
