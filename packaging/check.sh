@@ -74,6 +74,7 @@ try_on() {
   if [ "$release" = "$here" ] && compgen -G "$files/smbench-mpi_*.deb" >/dev/null; then
     inside "$root" sh -c 'dpkg -i /files/smbench-mpi_*.deb' >/dev/null
     inside "$root" smbench-mpi --version
+    inside "$root" man smbench-mpi | grep -q '^SYNOPSIS' || fail "man smbench-mpi shows nothing"
   fi
   inside "$root" sh -c 'dpkg -r smbench-mpi smbench' >/dev/null 2>&1
   ! inside "$root" sh -c 'command -v smbench' || fail "smbench is still there after its removal"
