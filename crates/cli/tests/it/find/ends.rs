@@ -16,6 +16,21 @@ fn wait_for_probes(place: &Place, count: usize) {
     assert!(place.document()["find"]["probes"].as_array().unwrap().len() >= count);
 }
 
+/// The bounds are the highest load that held and the lowest that broke. On a busy machine, the
+/// first probe may break.
+fn assert_bounds(found: &Value) {
+    let probes = found["probes"].as_array().unwrap().iter();
+    let loads = |verdict: &str| {
+        let of_verdict = probes.clone().filter(|probe| probe["verdict"] == verdict);
+        of_verdict.map(|probe| probe["load"].as_f64().unwrap())
+    };
+    let held = loads("held").reduce(f64::max);
+    let broke = loads("broke").reduce(f64::min);
+    assert!(held.or(broke).is_some(), "{found:#}");
+    assert_eq!(found["held_at"].as_f64(), held, "{found:#}");
+    assert_eq!(found["broke_at"].as_f64(), broke, "{found:#}");
+}
+
 /// The directory is gone, and no file is open.
 fn assert_clean(server: &EmbeddedServer) {
     wait_until(|| server.memory().counts().open_handles == 0);
@@ -45,7 +60,7 @@ fn a_search_that_is_interrupted_keeps_its_probes_and_tells_the_bounds() {
         (&found["end"], &found["result"]),
         (&"unfinished".into(), &Value::Null)
     );
-    assert!(found["held_at"].as_f64().unwrap() >= 50.0, "{found:#}");
+    assert_bounds(found);
     assert_clean(&server);
 }
 
@@ -70,7 +85,7 @@ fn a_server_that_goes_away_ends_a_search_with_its_probes() {
     let doc = place.document();
     let found = &doc["find"];
     assert_eq!(found["result"], Value::Null);
-    assert!(found["held_at"].as_f64().unwrap() >= 50.0, "{found:#}");
+    assert_bounds(found);
     let count = |list: &Value| list.as_array().unwrap().len();
     assert!(
         count(&found["probes"]) <= count(&doc["load_points"]),
