@@ -118,6 +118,14 @@ fn name_of(document: u64) -> String {
     format!("document{document}.doc")
 }
 
+/// How many times one session on a file asks for information, by request.
+#[derive(Clone, Copy)]
+struct Questions {
+    query_paths: u64,
+    query_files: u64,
+    query_fs: u64,
+}
+
 /// Records the operations of a client.
 struct OfficeClient {
     builder: Builder,
@@ -155,23 +163,26 @@ impl OfficeClient {
             let sessions = documents + temporaries;
             let finds = self.random.part(&mut left.finds, sessions);
             self.look_around(directory, finds);
-            let queries = self.random.part(&mut left.query_paths, sessions);
+            let query_paths = self.random.part(&mut left.query_paths, sessions);
             let misses = self.random.part(&mut missed, sessions);
-            let asked = self.random.part(&mut left.query_files, sessions);
-            let space = self.random.part(&mut left.query_fs, sessions);
+            let asked = Questions {
+                query_paths,
+                query_files: self.random.part(&mut left.query_files, sessions),
+                query_fs: self.random.part(&mut left.query_fs, sessions),
+            };
             self.miss(directory, misses);
             if self.random.below(sessions) < documents {
                 let reads = self.random.part(&mut left.reads, documents);
                 let writes = self.random.part(&mut edits, documents);
                 documents -= 1;
-                self.work_on_document(directory, (queries, asked, space), (reads, writes));
+                self.work_on_document(directory, asked, reads, writes);
             } else {
                 let writes = self.random.part(&mut saves, temporaries);
                 // The remaining flushes go where most is written.
                 let flushes = self.random.part(&mut left.flushes, temporaries);
                 temporaries -= 1;
                 let path = path(directory, &format!("~save{}.tmp", saved.len()));
-                self.save(directory, &path, (queries, asked, space), (writes, flushes));
+                self.save(directory, &path, asked, writes, flushes);
                 saved.push(path);
             }
         }
@@ -266,18 +277,13 @@ impl OfficeClient {
     }
 
     /// Adds work on a document: opens it, reads it and changes it in place.
-    fn work_on_document(
-        &mut self,
-        directory: &str,
-        (queries, asked, space): (u64, u64, u64),
-        (reads, writes): (u64, u64),
-    ) {
+    fn work_on_document(&mut self, directory: &str, asked: Questions, reads: u64, writes: u64) {
         let document = self.random.below(DOCUMENTS);
         let size = DOCUMENT_BYTES[document as usize];
         let path = path(directory, &name_of(document));
-        self.ask_about(directory, &path, queries);
+        self.ask_about(directory, &path, asked.query_paths);
         let handle = self.open(&path, Disposition::Open);
-        self.ask(handle, asked, space);
+        self.ask(handle, asked.query_files, asked.query_fs);
         let mut offset = 0;
         for _ in 0..reads {
             let length = self.reads.next(&mut self.random);
@@ -302,24 +308,18 @@ impl OfficeClient {
     }
 
     /// Adds work on a temporary file: makes it and writes it.
-    fn save(
-        &mut self,
-        directory: &str,
-        path: &str,
-        (queries, asked, space): (u64, u64, u64),
-        (writes, flushes): (u64, u64),
-    ) {
+    fn save(&mut self, directory: &str, path: &str, asked: Questions, writes: u64, flushes: u64) {
         let there = self::path(directory, &name_of(0));
-        self.ask_about(directory, &there, queries);
+        self.ask_about(directory, &there, asked.query_paths);
         let handle = self.open(path, Disposition::Create);
-        self.ask(handle, 0, space);
+        self.ask(handle, 0, asked.query_fs);
         let mut offset = 0;
         for _ in 0..writes {
             let length = self.writes.next(&mut self.random);
             self.write(handle, offset, length);
             offset += u64::from(length);
         }
-        self.ask(handle, asked, 0);
+        self.ask(handle, asked.query_files, 0);
         for _ in 0..flushes {
             self.done(&Step::Flush(handle));
         }

@@ -114,7 +114,7 @@ fn load_one(name_or_path: &str, unknown: Unknown) -> Result<Profile, ProfileErro
     }
     if let Some(folder) = name_or_path.strip_prefix(TRACE) {
         let recording = read_recording(folder)?;
-        return Ok(of_recording(name_or_path, ("trace", folder), recording));
+        return Ok(of_recording(name_or_path, "trace", folder, recording));
     }
     if let Some(text) = builtin(name_or_path) {
         return Ok(parse(name_or_path, &text)?);
@@ -179,11 +179,11 @@ fn is_loadfile(text: &[u8]) -> bool {
 
 fn replay(origin: &str, path: &str, unknown: Unknown) -> Result<Profile, ProfileError> {
     let trace = loadfile::read(path, unknown)?;
-    Ok(of_recording(origin, ("loadfile", path), trace.into()))
+    Ok(of_recording(origin, "loadfile", path, trace.into()))
 }
 
 /// Returns a profile that replays a recording of this kind, from this path.
-fn of_recording(origin: &str, (kind, path): (&str, &str), recording: Recording) -> Profile {
+fn of_recording(origin: &str, kind: &str, path: &str, recording: Recording) -> Profile {
     let stem = Path::new(path).file_stem().unwrap_or_default();
     let spec = Spec {
         name: Some(format!("{kind}-{}", stem.to_string_lossy())),

@@ -26,7 +26,9 @@ const FIRST: u32 = 0;
 #[derive(Debug)]
 pub struct OtherHost {
     identity: HostIdentity,
-    place: (u32, u32),
+    number: u32,
+    /// Number of hosts.
+    of: u32,
     post: Post,
     from_first: mpsc::UnboundedReceiver<MessageBody>,
 }
@@ -63,13 +65,15 @@ struct Wishes {
 impl OtherHost {
     pub(super) const fn new(
         identity: HostIdentity,
-        place: (u32, u32),
+        number: u32,
+        of: u32,
         post: Post,
         from_first: mpsc::UnboundedReceiver<MessageBody>,
     ) -> Self {
         Self {
             identity,
-            place,
+            number,
+            of,
             post,
             from_first,
         }
@@ -84,14 +88,16 @@ impl OtherHost {
     /// Returns the number of this host, from 1.
     #[must_use]
     pub const fn number(&self) -> u32 {
-        self.place.0
+        self.number
     }
 
     /// Returns the part of the clients that this host carries.
     #[must_use]
     pub const fn part(&self) -> ClientPart {
-        let (host, of) = self.place;
-        ClientPart::Host { host, of }
+        ClientPart::Host {
+            host: self.number,
+            of: self.of,
+        }
     }
 
     /// Begins to listen to the first host, within a runtime. Returns its orders.

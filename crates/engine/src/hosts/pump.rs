@@ -111,7 +111,7 @@ pub fn connect<T: HostTransport>(transport: T, identity: HostIdentity) -> (HostP
         0 => HostRole::First(FirstHost::new(identity, post, arriving, &heard)),
         _ => {
             let from_first = arriving.swap_remove(0);
-            HostRole::Other(OtherHost::new(identity, (host, of), post, from_first))
+            HostRole::Other(OtherHost::new(identity, host, of, post, from_first))
         }
     };
     let pump = HostPump {

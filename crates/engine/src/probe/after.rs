@@ -280,8 +280,10 @@ async fn read_part(
     let offset = u64::from(first) * BLOCK_BYTES as u64;
     let length = part.len() * BLOCK_BYTES;
     while data.len() < length {
-        let range = (offset + data.len() as u64, (length - data.len()) as u32);
-        let read = session.read_at(doing, file, range).await?;
+        let rest = (length - data.len()) as u32;
+        let read = session
+            .read_at(doing, file, offset + data.len() as u64, rest)
+            .await?;
         if read.is_empty() {
             break;
         }

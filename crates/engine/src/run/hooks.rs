@@ -31,7 +31,7 @@ pub(super) async fn measured_between(
     }
     let mut done = HooksRecord::default();
     if let Some(command) = &hooks.before {
-        let hook = run(context, point, (command, Pause::Before), None, observer).await?;
+        let hook = run(context, point, command, Pause::Before, None, observer).await?;
         done.before = Some(hook);
     }
     if hooks.until_quiet.is_some() && !context.cancel.is_cancelled() {
@@ -40,14 +40,7 @@ pub(super) async fn measured_between(
     let measured = Box::pin(point::measure(context, point, load, observer)).await;
     if let Some(command) = &hooks.after {
         let valid = measured.as_ref().is_ok_and(|(of, _)| of.invalid.is_none());
-        let hook = run(
-            context,
-            point,
-            (command, Pause::After),
-            Some(valid),
-            observer,
-        )
-        .await?;
+        let hook = run(context, point, command, Pause::After, Some(valid), observer).await?;
         done.after = Some(hook);
     }
     let (mut record, own) = measured?;
@@ -61,7 +54,8 @@ pub(super) async fn measured_between(
 async fn run(
     context: &Context<'_>,
     point: PointNumber,
-    (command, pause): (&str, Pause),
+    command: &str,
+    pause: Pause,
     valid: Option<bool>,
     observer: &mut dyn Observer,
 ) -> Result<HookRecord, RunError> {
@@ -79,7 +73,7 @@ async fn run(
     };
     let cancel = context.cancel.clone();
     let running = spawn_blocking(move || shell.run(&cancel));
-    paused(running, (point, pause), observer).await
+    paused(running, point, pause, observer).await
 }
 
 /// Waits until the server is quiet, or for as long as the plan says.
@@ -91,14 +85,15 @@ async fn quiet(
     let most = context.plan.generator.hooks.until_quiet.unwrap_or_default();
     let (meter, cancel) = (context.server_cpu.clone(), context.cancel.clone());
     let waiting = spawn_blocking(move || meter.until_quiet(most, &cancel));
-    let waited = paused(waiting, (point, Pause::Quiet), observer).await?;
+    let waited = paused(waiting, point, Pause::Quiet, observer).await?;
     waited.map_err(RunError::Quiet)
 }
 
 /// Waits for the end of blocking work, and tells the progress meanwhile.
 async fn paused<T>(
     mut work: tokio::task::JoinHandle<T>,
-    (point, pause): (PointNumber, Pause),
+    point: PointNumber,
+    pause: Pause,
     observer: &mut dyn Observer,
 ) -> Result<T, RunError> {
     let began = clock::now();

@@ -95,7 +95,7 @@ pub(crate) trait FileCalls {
         file: FileId,
         length: u32,
     ) -> Result<Vec<u8>, SessionError> {
-        self.read_at(doing, file, (0, length)).await
+        self.read_at(doing, file, 0, length).await
     }
 
     /// Returns the largest READ in bytes that the server accepts now.
@@ -106,7 +106,8 @@ pub(crate) trait FileCalls {
         &mut self,
         doing: &str,
         file: FileId,
-        range: (u64, u32),
+        offset: u64,
+        length: u32,
     ) -> Result<Vec<u8>, SessionError>;
 
     /// Returns the largest WRITE in bytes that the server accepts now.
@@ -117,7 +118,8 @@ pub(crate) trait FileCalls {
         &mut self,
         doing: &str,
         file: FileId,
-        range: (u64, u32),
+        offset: u64,
+        length: u32,
         data: impl FnOnce(&mut Vec<u8>),
     ) -> Result<u32, SessionError>;
 

@@ -107,8 +107,7 @@ impl Workspace {
                     // The server answered, so the created entries are known and
                     // this session still works.
                     Some(_) => {
-                        let unclaimed = (directory.as_str(), None);
-                        remove_for_good(&mut session, endpoint, unclaimed, seen).await
+                        remove_for_good(&mut session, endpoint, &directory, None, seen).await
                     }
                     None => {
                         drop(session);
@@ -164,8 +163,7 @@ impl Workspace {
         }
         let was_watched = space.is_some();
         let space = SpaceWatch::before_removal(space, &mut session).await;
-        let claimed = (directory.as_str(), Some(marker));
-        match remove_for_good(&mut session, &endpoint, claimed, &mut seen).await {
+        match remove_for_good(&mut session, &endpoint, &directory, Some(marker), &mut seen).await {
             Ok(bins) => {
                 let space = SpaceWatch::after_removal(space, &mut session, &endpoint.cancel).await;
                 session.log_off().await;
@@ -240,7 +238,7 @@ pub(crate) async fn check_space(
     directory: &str,
     needed: u64,
 ) -> Result<(), SessionError> {
-    match too_little(session, directory, (needed, 0)).await? {
+    match too_little(session, directory, needed, 0).await? {
         Some(free) => Err(SessionError::NoSpace {
             at: session.share(),
             needed: Size(needed).to_string(),
@@ -255,7 +253,8 @@ pub(crate) async fn check_space(
 async fn too_little(
     session: &mut ShareSession,
     directory: &str,
-    (needed, given_back): (u64, u64),
+    needed: u64,
+    given_back: u64,
 ) -> Result<Option<u64>, SessionError> {
     if needed == 0 {
         return Ok(None);

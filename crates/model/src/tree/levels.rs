@@ -104,12 +104,13 @@ impl Levels {
     pub(super) fn children(&self, directory: u32) -> Children {
         let at = self.level_of(directory);
         let level = &self.0[at];
-        let parent = (directory - level.directories.start, &level.directories);
+        let parent = directory - level.directories.start;
+        let parents = &level.directories;
         let below = self.0.get(at + 1);
         Children {
-            files: share(parent, &level.files),
+            files: share(parent, parents, &level.files),
             directories: below.map_or(self.directories()..self.directories(), |below| {
-                share(parent, &below.directories)
+                share(parent, parents, &below.directories)
             }),
         }
     }
@@ -128,7 +129,7 @@ impl Levels {
 }
 
 /// Returns the part of `children` that belongs to one of `parents`, which have equal parts.
-fn share((parent, parents): (u32, &Range<u32>), children: &Range<u32>) -> Range<u32> {
+fn share(parent: u32, parents: &Range<u32>, children: &Range<u32>) -> Range<u32> {
     let bound = |parent: u32| {
         let before = u64::from(parent) * children.len() as u64 / parents.len() as u64;
         children.start + before as u32

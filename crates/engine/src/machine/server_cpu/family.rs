@@ -81,12 +81,13 @@ impl FamilyTimes {
         let before = read(members);
         let read_at = clock::now();
         let times = read(members);
-        Self::between(&before, (read_at, times), &read(members))
+        Self::between(&before, read_at, times, &read(members))
     }
 
     fn between(
         before: &MemberTimes,
-        (read_at, times): (Nanos, MemberTimes),
+        read_at: Nanos,
+        times: MemberTimes,
         after: &MemberTimes,
     ) -> Self {
         Self {
@@ -171,7 +172,7 @@ mod tests {
     }
 
     fn quiet(all: &[(i32, u64, u64)]) -> FamilyTimes {
-        FamilyTimes::between(&times(all), (Nanos(0), times(all)), &times(all))
+        FamilyTimes::between(&times(all), Nanos(0), times(all), &times(all))
     }
 
     fn ticks(used: Result<Duration, String>) -> Result<u64, String> {
@@ -182,10 +183,10 @@ mod tests {
     #[test]
     fn a_child_that_ends_during_a_reading_does_not_lose_its_time() {
         let opening = quiet(&[(1, 5, 0), (2, 100, 0)]);
-        let lost = (Nanos(0), times(&[(1, 5, 0)]));
         let torn = FamilyTimes::between(
             &times(&[(1, 5, 0), (2, 300, 0)]),
-            lost,
+            Nanos(0),
+            times(&[(1, 5, 0)]),
             &times(&[(1, 5, 300)]),
         );
         assert!(!torn.is_certain());
@@ -210,8 +211,8 @@ mod tests {
     fn a_small_error_is_allowed_beside_much_time() {
         let opening = quiet(&[(1, 0, 0)]);
         let closing = |used: u64| {
-            let read = (Nanos(0), times(&[(1, used, 0)]));
-            FamilyTimes::between(&times(&[(1, 0, 0)]), read, &times(&[(1, 0, 3)]))
+            let used = times(&[(1, used, 0)]);
+            FamilyTimes::between(&times(&[(1, 0, 0)]), Nanos(0), used, &times(&[(1, 0, 3)]))
         };
         assert_eq!(ticks(closing(300).since(&opening)), Ok(300));
         assert!(closing(299).since(&opening).is_err());

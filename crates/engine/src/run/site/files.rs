@@ -57,7 +57,7 @@ pub(in crate::run) async fn prepare(
     }
     if plan.only().workload.files.tree().is_some() {
         return match plan.only().workload.used_tree() {
-            Some(tree) => prepare_tree(workspace, (tree, clients), observer, cancel).await,
+            Some(tree) => prepare_tree(workspace, tree, clients, observer, cancel).await,
             None => Ok(()),
         };
     }
@@ -80,7 +80,8 @@ pub(in crate::run) async fn prepare(
 /// Makes the tree of a run that found none, before the first of these clients.
 async fn prepare_tree(
     workspace: &mut Workspace,
-    (tree, clients): (&Arc<Tree>, Range<u32>),
+    tree: &Arc<Tree>,
+    clients: Range<u32>,
     observer: &mut dyn Observer,
     cancel: &Cancel,
 ) -> Result<(), SessionError> {

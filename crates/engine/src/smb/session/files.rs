@@ -60,7 +60,8 @@ impl FileCalls for Session {
         &mut self,
         doing: &str,
         file_id: FileId,
-        (offset, length): (u64, u32),
+        offset: u64,
+        length: u32,
     ) -> Result<Vec<u8>, SessionError> {
         let request = ReadRequest {
             file_id,
@@ -92,7 +93,8 @@ impl FileCalls for Session {
         &mut self,
         doing: &str,
         file_id: FileId,
-        (offset, length): (u64, u32),
+        offset: u64,
+        length: u32,
         data: impl FnOnce(&mut Vec<u8>),
     ) -> Result<u32, SessionError> {
         let request = WriteRequest {

@@ -59,10 +59,9 @@ impl Workspace {
         };
         let paths = trees.iter().map(|tree| join(&directory, &tree.name));
         let seen = Rc::new(RefCell::new(mem::take(&mut self.seen)));
-        let each = (self.endpoint.clone(), Rc::clone(&seen));
-        let deleted =
-            in_parallel(paths.collect(), 1, |part| delete_trees(each.clone(), part)).await;
-        drop(each);
+        let endpoint = self.endpoint.clone();
+        let work = |part| delete_trees(endpoint.clone(), Rc::clone(&seen), part);
+        let deleted = in_parallel(paths.collect(), 1, work).await;
         self.seen = seen.take();
         deleted
     }
@@ -100,7 +99,8 @@ async fn delete_all(endpoint: Endpoint, paths: Vec<String>) -> Result<(), Sessio
 }
 
 async fn delete_trees(
-    (endpoint, seen): (Endpoint, Rc<RefCell<RemovedNames>>),
+    endpoint: Endpoint,
+    seen: Rc<RefCell<RemovedNames>>,
     paths: Vec<String>,
 ) -> Result<(), SessionError> {
     let mut session = ShareSession::open(&endpoint).await?;

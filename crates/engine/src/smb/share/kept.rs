@@ -97,7 +97,7 @@ pub(crate) async fn prepare_kept(
         given_back = found.values().sum();
     }
     let total: u64 = missing.iter().map(|job| files.size - job.from).sum();
-    check_room(endpoint, &mut session, (total, given_back)).await?;
+    check_room(endpoint, &mut session, total, given_back).await?;
     let mut workspace = claim(endpoint, session, &directory, Missing::Made, salt).await?;
     if contents == Contents::MayHaveHoles {
         // Sizes show the progress again only when the files are empty.
@@ -154,8 +154,7 @@ pub(crate) async fn remove_kept(endpoint: &Endpoint) -> Result<RemovedFiles, Ses
         marker,
         ..
     } = workspace;
-    let claimed = (directory.as_str(), Some(marker));
-    let bins = remove_for_good(&mut session, endpoint, claimed, &mut seen).await?;
+    let bins = remove_for_good(&mut session, endpoint, &directory, Some(marker), &mut seen).await?;
     session.log_off().await;
     let directory = Some(directory);
     Ok(RemovedFiles { directory, bins })
@@ -192,7 +191,7 @@ impl Workspace {
         if missing == Missing::Made {
             let given_back = found.iter().flat_map(|found| found.values()).sum();
             let needed = files(test).bytes(1);
-            check_room(endpoint, &mut session, (needed, given_back)).await?;
+            check_room(endpoint, &mut session, needed, given_back).await?;
         }
         let workspace = claim(endpoint, session, &directory, missing, salt).await?;
         match (missing, contents) {
@@ -262,10 +261,11 @@ impl Workspace {
 async fn check_room(
     endpoint: &Endpoint,
     session: &mut ShareSession,
-    (needed, given_back): (u64, u64),
+    needed: u64,
+    given_back: u64,
 ) -> Result<(), SessionError> {
     let path = &endpoint.target.path;
-    match too_little(session, path, (needed, given_back)).await? {
+    match too_little(session, path, needed, given_back).await? {
         Some(free) => Err(FileioError::NoSpace {
             at: session.share(),
             needed: Size(needed).to_string(),

@@ -201,9 +201,8 @@ async fn fill_file(
     };
     let mut offset = from;
     let size = jobs.files.size;
-    let contents = (stamp, jobs.salt);
     while offset < size && !jobs.cancel.is_cancelled() {
-        let written = write_some(session, &doing, id, (offset, size), contents).await?;
+        let written = write_some(session, &doing, id, offset..size, stamp, jobs.salt).await?;
         offset += u64::from(written);
         // The receiver is dropped only when the run is over.
         let _ = report.send(written).await;
@@ -220,13 +219,15 @@ pub(super) async fn write_some(
     session: &mut impl FileCalls,
     doing: &str,
     file_id: FileId,
-    (offset, end): (u64, u64),
-    (stamp, salt): (Stamp, Salt),
+    range: Range<u64>,
+    stamp: Stamp,
+    salt: Salt,
 ) -> Result<u32, SessionError> {
     let limit = PREPARE_WRITE_LEN.min(session.write_limit());
-    let length = u64::from(limit).min(end - offset) as u32;
+    let offset = range.start;
+    let length = u64::from(limit).min(range.end - offset) as u32;
     let written = session
-        .write_at(doing, file_id, (offset, length), |out| {
+        .write_at(doing, file_id, offset, length, |out| {
             block::append(out, length as usize, offset, stamp, salt);
         })
         .await?;

@@ -57,8 +57,9 @@ pub(crate) async fn cleanup(endpoint: &Endpoint) -> Result<Cleanup, SessionError
             found.prepared.push(spelling);
         } else if is_run_directory(&entry.name) {
             let directory = join(&base, &entry.name);
-            let names = (directory.as_str(), spelling);
-            found.look_into(&mut session, names, &mut seen).await?;
+            found
+                .look_into(&mut session, &directory, spelling, &mut seen)
+                .await?;
         }
     }
     found.bins = empty_bins(&mut session, endpoint, &seen, Removed::All).await;
@@ -76,8 +77,9 @@ pub(crate) async fn remove_remains(
     let (mut found, mut seen) = (Cleanup::default(), RemovedNames::default());
     let name = directory.rsplit('\\').next().unwrap_or_default();
     if is_run_directory(name) {
-        let names = (directory, directory.to_owned());
-        found.look_into(&mut session, names, &mut seen).await?;
+        found
+            .look_into(&mut session, directory, directory.to_owned(), &mut seen)
+            .await?;
         if found.in_use.is_empty() && found.foreign.is_empty() {
             let removed = Removed::One(directory);
             found.bins = empty_bins(&mut session, endpoint, &seen, removed).await;
@@ -95,7 +97,8 @@ impl Cleanup {
     async fn look_into(
         &mut self,
         session: &mut ShareSession,
-        (directory, spelling): (&str, String),
+        directory: &str,
+        spelling: String,
         seen: &mut RemovedNames,
     ) -> Result<(), SessionError> {
         match clean(session, directory, seen).await {
@@ -169,7 +172,7 @@ pub(super) async fn remove_afresh(
     seen: &mut RemovedNames,
 ) -> Result<Vec<RecycleBin>, SessionError> {
     let mut session = ShareSession::open(endpoint).await?;
-    let bins = remove_for_good(&mut session, endpoint, (directory, None), seen).await?;
+    let bins = remove_for_good(&mut session, endpoint, directory, None, seen).await?;
     session.log_off().await;
     Ok(bins)
 }
@@ -179,7 +182,8 @@ pub(super) async fn remove_afresh(
 pub(super) async fn remove_for_good(
     session: &mut ShareSession,
     endpoint: &Endpoint,
-    (directory, claim): (&str, Option<FileId>),
+    directory: &str,
+    claim: Option<FileId>,
     seen: &mut RemovedNames,
 ) -> Result<Vec<RecycleBin>, SessionError> {
     remove_claimed(session, directory, claim, seen).await?;

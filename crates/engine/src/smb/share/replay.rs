@@ -39,7 +39,7 @@ pub(crate) async fn populate(
                     generation: 0,
                     run: 0,
                 };
-                make_file(session, &path, size, (stamp, salt)).await?;
+                make_file(session, &path, size, stamp, salt).await?;
             }
         }
     }
@@ -65,7 +65,8 @@ pub(super) async fn make_file(
     session: &mut impl FileCalls,
     path: &str,
     size: u64,
-    contents: (Stamp, Salt),
+    stamp: Stamp,
+    salt: Salt,
 ) -> Result<(), SessionError> {
     let doing = format!("write file '{path}'");
     let request = CreateRequest {
@@ -76,8 +77,7 @@ pub(super) async fn make_file(
     let made = session.open_file(&doing, &request).await?;
     let mut offset = 0;
     while offset < size {
-        let range = (offset, size);
-        let written = write_some(session, &doing, made, range, contents).await?;
+        let written = write_some(session, &doing, made, offset..size, stamp, salt).await?;
         offset += u64::from(written);
     }
     session.close_file(&doing, made).await

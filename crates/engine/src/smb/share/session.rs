@@ -120,9 +120,10 @@ impl FileCalls for ShareSession {
         &mut self,
         doing: &str,
         file: FileId,
-        range: (u64, u32),
+        offset: u64,
+        length: u32,
     ) -> Result<Vec<u8>, SessionError> {
-        either!(self, session => session.read_at(doing, file, range).await)
+        either!(self, session => session.read_at(doing, file, offset, length).await)
     }
 
     fn write_limit(&self) -> u32 {
@@ -133,10 +134,11 @@ impl FileCalls for ShareSession {
         &mut self,
         doing: &str,
         file: FileId,
-        range: (u64, u32),
+        offset: u64,
+        length: u32,
         data: impl FnOnce(&mut Vec<u8>),
     ) -> Result<u32, SessionError> {
-        either!(self, session => session.write_at(doing, file, range, data).await)
+        either!(self, session => session.write_at(doing, file, offset, length, data).await)
     }
 
     async fn flush(&mut self, doing: &str, file: FileId) -> Result<(), SessionError> {

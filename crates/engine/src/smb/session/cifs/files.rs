@@ -140,7 +140,8 @@ impl FileCalls for CifsSession {
         &mut self,
         doing: &str,
         file: FileId,
-        (offset, length): (u64, u32),
+        offset: u64,
+        length: u32,
     ) -> Result<Vec<u8>, SessionError> {
         let request = CifsRead {
             file: number_of(file),
@@ -163,7 +164,8 @@ impl FileCalls for CifsSession {
         &mut self,
         doing: &str,
         file: FileId,
-        (offset, length): (u64, u32),
+        offset: u64,
+        length: u32,
         data: impl FnOnce(&mut Vec<u8>),
     ) -> Result<u32, SessionError> {
         let request = CifsWrite {

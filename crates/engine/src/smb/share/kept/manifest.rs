@@ -83,9 +83,8 @@ pub(super) async fn write_text(
         )
     };
     let id = session.open_file(&doing, &request).await?;
-    let range = (0, text.len() as u32);
     session
-        .write_at(&doing, id, range, |out| {
+        .write_at(&doing, id, 0, text.len() as u32, |out| {
             out.extend_from_slice(text.as_bytes());
         })
         .await?;

@@ -59,8 +59,7 @@ pub(crate) async fn remove_tree(
         }
     }
     let (mut session, marker) = (workspace.session, workspace.marker);
-    let claimed = (directory.as_str(), Some(marker));
-    let bins = remove_for_good(&mut session, endpoint, claimed, &mut seen).await?;
+    let bins = remove_for_good(&mut session, endpoint, &directory, Some(marker), &mut seen).await?;
     session.log_off().await;
     let directory = Some(directory);
     Ok(RemovedFiles { directory, bins })

@@ -185,7 +185,7 @@ pub(super) async fn make_tree(
                 run: 0,
             };
             let size = on_share.tree.size(file);
-            make_file(session, &on_share.file(file), size, (stamp, salt)).await?;
+            make_file(session, &on_share.file(file), size, stamp, salt).await?;
             counted.set(counted.get() + 1);
             written.set(written.get() + size);
         }
@@ -267,7 +267,7 @@ async fn check_room(
     needed: u64,
 ) -> Result<(), SessionError> {
     let path = &endpoint.target.path;
-    match too_little(session, path, (needed, 0)).await? {
+    match too_little(session, path, needed, 0).await? {
         Some(free) => Err(TreeError::NoSpace {
             at: session.share(),
             needed: Size(needed).to_string(),

@@ -85,7 +85,8 @@ impl FileCalls for CleanedShare {
         &mut self,
         _: &str,
         _: FileId,
-        _: (u64, u32),
+        _: u64,
+        _: u32,
     ) -> Result<Vec<u8>, SessionError> {
         unreachable!("a clean-up reads nothing")
     }
@@ -98,7 +99,8 @@ impl FileCalls for CleanedShare {
         &mut self,
         _: &str,
         _: FileId,
-        _: (u64, u32),
+        _: u64,
+        _: u32,
         _: impl FnOnce(&mut Vec<u8>),
     ) -> Result<u32, SessionError> {
         unreachable!("a clean-up writes nothing")

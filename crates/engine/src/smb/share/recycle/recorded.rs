@@ -27,10 +27,12 @@ impl Workspace {
         let limit = self.session.write_limit().max(1) as usize;
         let mut offset = 0;
         for part in text.as_bytes().chunks(limit) {
-            let range = (offset, part.len() as u32);
-            let written = self.session.write_at(doing, self.marker, range, |out| {
-                out.extend_from_slice(part);
-            });
+            let length = part.len() as u32;
+            let written = self
+                .session
+                .write_at(doing, self.marker, offset, length, |out| {
+                    out.extend_from_slice(part);
+                });
             match written.await {
                 Ok(taken) if taken as usize == part.len() => offset += u64::from(taken),
                 // Without names, a clean-up after a kill leaves empty files in the bin.

@@ -128,7 +128,7 @@ impl<'a> Deleters<'a> {
     ) -> (SettledFiles, Result<(), SessionError>) {
         let mut all = SettledFiles::new();
         if self.helpers.is_empty() {
-            let ended = settle_all(self.session, (folder, &self.patience), jobs, &mut all).await;
+            let ended = settle_all(self.session, folder, &self.patience, jobs, &mut all).await;
             return (all, ended);
         }
         let mut running = JoinSet::new();
@@ -137,7 +137,7 @@ impl<'a> Deleters<'a> {
             let patience = self.patience.clone();
             running.spawn_local(async move {
                 let mut done = SettledFiles::new();
-                let ended = settle_all(&mut session, (&folder, &patience), &jobs, &mut done).await;
+                let ended = settle_all(&mut session, &folder, &patience, &jobs, &mut done).await;
                 (ended.map(|()| session), done)
             });
         }
@@ -186,7 +186,8 @@ fn not_tried(jobs: DeletionQueue, reason: &str) -> impl Iterator<Item = (Entry, 
 
 async fn settle_all(
     session: &mut ShareSession,
-    (folder, patience): (&str, &SearchPatience),
+    folder: &str,
+    patience: &SearchPatience,
     jobs: &RefCell<DeletionQueue>,
     done: &mut SettledFiles,
 ) -> Result<(), SessionError> {
