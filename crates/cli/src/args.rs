@@ -31,6 +31,7 @@ mod merge;
 mod message;
 mod run;
 mod server;
+mod stages;
 mod suite;
 mod sysbench;
 mod tree;

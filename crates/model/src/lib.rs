@@ -42,6 +42,7 @@ pub mod secret;
 pub mod sessions;
 pub mod setting;
 pub mod spec;
+pub mod stages;
 pub mod steadiness;
 pub mod target;
 pub mod trace;

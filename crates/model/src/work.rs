@@ -17,7 +17,8 @@ use crate::event::{EVENTS_PER_POINT_MAX, PlannedEvent};
 use crate::lists::clients::ClientList;
 use crate::lists::rates::RateList;
 use crate::load::{LoadModel, Ramp, Rate, Spacing};
-use crate::options::{duration, options};
+use crate::options::{duration, from_text, options};
+use crate::stages::{Stages, StagesPurpose};
 use crate::steadiness::ROUNDS;
 use crate::units::Size;
 use crate::workload::{Timing, Workload};
@@ -64,6 +65,17 @@ options! {
         /// least once. The load point then ends. When absent, clients repeat it until the window
         /// and the ramp-down are over.
         loops: u32,
+        /// How the number of clients or the rate changes under one load, such as
+        /// `2m:50,10m:500,2m:0` or `10m:5000/s` ([`Stages`]). Each stage is a load point.
+        /// `clients`, or `rate` for a rate, is then the level at the start; 0 when absent.
+        #[serde(deserialize_with = "from_text")]
+        #[written(String)]
+        stages: Stages,
+        /// Length of a soak: one load of one number of clients, with a row per minute and trends
+        /// of what it shows. None when absent.
+        #[serde(deserialize_with = "duration")]
+        #[written(String)]
+        soak: Duration,
         /// How clients begin: `full` (when absent) or `linear`, which requires a
         /// ramp-up.
         ramp: Ramp,
@@ -142,6 +154,9 @@ digested! {
         /// Longest window, if it is extended until the load is steady; at least `duration`.
         pub until_steady: Option<Duration>
             => given("until_steady_ns", until_steady.map(|most| most.as_nanos())),
+        /// How the load changes under one load point of all its clients, if it does. Each stage
+        /// is then recorded as a load point of its own.
+        pub stages: Option<Stages> => given("stages", stages.as_ref().map(Stages::to_string)),
         /// Unmeasured time under load before the measured window, 0 to [`PERIOD_MAX`].
         /// With [`Ramp::Linear`] it is more than 0, and clients join in it. Otherwise
         /// the load is full.
@@ -284,6 +299,7 @@ impl Work {
             ramp_up: written.ramp_up.unwrap_or(ramp_up),
             duration: written.duration.unwrap_or(duration),
             until_steady: written.until_steady,
+            stages: None,
             ramp_down: written.ramp_down.unwrap_or(ramp_down),
             seed: written.seed.unwrap_or(1),
             events,
@@ -381,6 +397,15 @@ impl Work {
     pub fn closes(&self) -> bool {
         let mut populations = self.populations.iter();
         populations.any(|population| population.workload.closes())
+    }
+
+    /// Returns the stages that the only population follows, if there are any: those of a soak are
+    /// rows of an even load, and a population with a number of clients keeps it.
+    #[must_use]
+    pub fn lines(&self) -> Option<&Stages> {
+        let stages = self.stages.as_ref()?;
+        let is_moved = stages.purpose == StagesPurpose::Lines && self.only().is_moved();
+        is_moved.then_some(stages)
     }
 
     /// Returns the length of the longest possible window.

@@ -25,7 +25,7 @@ use smbench_model::sessions::Caching;
 use crate::doc::{
     BuildDoc, CalibrationDoc, ClientDoc, DriverDoc, EventDoc, FairnessDoc, FlushDoc, GeneratorDoc,
     LinkDoc, LoadPointDoc, MachineDoc, Named, OutcomeDoc, PlanDoc, RunDoc, SCHEMA_VERSION,
-    STALL_NS_MIN, SeriesDoc, ServerCountersDoc, ServerCpuDoc, ServerDoc, ServerLocation,
+    STALL_NS_MIN, SeriesDoc, ServerCountersDoc, ServerCpuDoc, ServerDoc, ServerLocation, StageDoc,
     StorageDoc, TcpDoc, ToolDoc, WriteDoc,
 };
 use crate::latency::LatencyDoc;
@@ -219,6 +219,7 @@ fn load_point(record: &LoadPointRecord) -> LoadPointDoc {
         clients: record.clients,
         rate: record.rate.map(|rate| rate.of_all(record.clients)),
         repeat: record.repeat,
+        stage: record.stage.as_ref().map(StageDoc::from),
         window_opened: Some(opened(record.window_opened)),
         window_s,
         valid: invalid_reason.is_none(),

@@ -30,8 +30,8 @@ pub struct Curve<'a> {
 pub struct CurveRow<'a> {
     /// Number of clients asked for.
     pub clients: u32,
-    /// The rate that was asked of all clients together, where load points differ in it.
-    pub rate: Option<f64>,
+    /// The load.
+    load: Load,
     /// Passes behind the numbers below: the valid ones, or all passes if none is
     /// valid. Never empty.
     pub passes: Vec<&'a LoadPointDoc>,
@@ -63,10 +63,7 @@ impl CurveRow<'_> {
     /// Returns the load of the row.
     #[must_use]
     pub const fn load(&self) -> Load {
-        Load {
-            clients: self.clients,
-            rate: self.rate,
-        }
+        self.load
     }
 
     /// Returns whether the numbers may be quoted.
@@ -205,7 +202,7 @@ impl<'a> Curve<'a> {
     pub fn row_of(&self, find: &FindDoc) -> Option<&CurveRow<'a>> {
         let result = find.result?;
         self.rows.iter().find(|row| match find.kind {
-            FindKind::Rate | FindKind::Logons => row.rate == Some(result),
+            FindKind::Rate | FindKind::Logons => row.load.rate == Some(result),
             FindKind::Clients | FindKind::Sessions => f64::from(row.clients) == result,
         })
     }
@@ -276,7 +273,9 @@ fn row<'a>(points: &[&'a LoadPointDoc]) -> CurveRow<'a> {
     let service = is_paced.then(|| pool(asked_for().map(|op| &op.hdr)));
     CurveRow {
         clients: points.first().map_or(0, |point| point.clients),
-        rate: points.first().and_then(|point| point.rate),
+        load: points
+            .first()
+            .map_or(Load::of(0, None), |point| point.load()),
         throughput_mbps: throughput.map_or(0.0, |of| of.mean),
         ops_per_s: ops_per_s.map_or(0.0, |of| of.mean),
         repeats: repeats(&passes),

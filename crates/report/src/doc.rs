@@ -35,6 +35,7 @@ mod run;
 mod server;
 mod server_cpu;
 mod setup;
+mod stage;
 mod statistics;
 mod stream;
 mod tcp;
@@ -75,6 +76,7 @@ pub use server::{
 };
 pub use server_cpu::ServerCpuDoc;
 pub use setup::{AttemptsAtDoc, AttemptsDoc, SetupDoc, SetupFailureDoc};
+pub use stage::{StageDoc, StageUnitDoc};
 pub use statistics::{ColumnsDoc, ConcurrencyDoc, FairnessDoc, SeriesDoc};
 pub use stream::{StreamDoc, StreamsDoc};
 pub use tcp::{TcpCountersDoc, TcpDoc, TcpRttDoc};

@@ -106,10 +106,7 @@ impl<W: Write> IntervalLog<W> {
 /// Returns the load of an interval.
 fn load(interval: &MeasuredInterval<'_>) -> Load {
     let PointNumber { clients, rate, .. } = interval.point;
-    Load {
-        clients,
-        rate: rate.map(|rate| rate.of_all(clients)),
-    }
+    Load::of(clients, rate.map(|rate| rate.of_all(clients)))
 }
 
 /// Returns the tag of a kind of operation: `read`. In a run with several load

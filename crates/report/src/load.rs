@@ -6,6 +6,7 @@ use std::fmt;
 use itertools::Itertools as _;
 use serde::Serialize;
 
+use crate::doc::StageDoc;
 use crate::units::{self, counted};
 
 /// The number of clients, and the rate where the load points of a run differ in it.
@@ -16,28 +17,82 @@ pub struct Load {
     /// Operations per second that were asked of all clients together.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<f64>,
+    /// The stage of the load, where it has stages.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stage: Option<LoadStage>,
+}
+
+/// A stage, whose level changes from one number to another.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct LoadStage {
+    /// Its number, from 1.
+    pub number: u32,
+    /// The level at its start.
+    pub from: f64,
+    /// The level at its end.
+    pub to: f64,
+}
+
+impl From<&StageDoc> for LoadStage {
+    fn from(stage: &StageDoc) -> Self {
+        Self {
+            number: stage.number,
+            from: stage.from,
+            to: stage.to,
+        }
+    }
+}
+
+impl LoadStage {
+    /// Formats its levels: `50 to 500`, or `500`.
+    fn levels(self) -> String {
+        let Self { from, to, .. } = self;
+        if from == to {
+            to.to_string()
+        } else {
+            format!("{from} to {to}")
+        }
+    }
 }
 
 impl Load {
+    /// Returns the load of a number of clients.
+    #[must_use]
+    pub const fn of(clients: u32, rate: Option<f64>) -> Self {
+        Self {
+            clients,
+            rate,
+            stage: None,
+        }
+    }
+
     /// Returns the number that differs between the load points of a run.
     #[must_use]
     pub fn number(self) -> f64 {
-        self.rate.unwrap_or_else(|| self.clients.into())
+        match self.stage {
+            Some(stage) => stage.number.into(),
+            None => self.rate.unwrap_or_else(|| self.clients.into()),
+        }
     }
 
     /// Formats that number without its unit.
     #[must_use]
     pub fn print(self) -> String {
-        self.rate
-            .map_or_else(|| self.clients.to_string(), units::rate)
+        match (self.stage, self.rate) {
+            (Some(stage), _) => format!("{}: {}", stage.number, stage.levels()),
+            (None, Some(rate)) => units::rate(rate),
+            (None, None) => self.clients.to_string(),
+        }
     }
 
     /// Returns the name of that number.
     #[must_use]
     pub const fn axis(self) -> &'static str {
-        match self.rate {
-            Some(_) => "asked ops/s",
-            None => "clients",
+        match (self.stage, self.rate) {
+            (Some(_), Some(_)) => "stage: asked ops/s",
+            (Some(_), None) => "stage: clients",
+            (None, Some(_)) => "asked ops/s",
+            (None, None) => "clients",
         }
     }
 }
@@ -53,7 +108,9 @@ impl PartialOrd for Load {
 impl Ord for Load {
     fn cmp(&self, other: &Self) -> Ordering {
         let rate = |of: &Self| of.rate.unwrap_or(0.0);
-        let by_clients = self.clients.cmp(&other.clients);
+        let stage = |of: &Self| of.stage.map_or(0, |stage| stage.number);
+        let by_stage = stage(self).cmp(&stage(other));
+        let by_clients = by_stage.then(self.clients.cmp(&other.clients));
         by_clients.then_with(|| rate(self).total_cmp(&rate(other)))
     }
 }
@@ -61,9 +118,15 @@ impl Ord for Load {
 /// Formats the load: `16 clients`, or `5000 ops/s`.
 impl fmt::Display for Load {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.rate {
-            Some(rate) => write!(f, "{} ops/s", units::rate(rate)),
-            None => f.write_str(&counted(self.clients.into(), "client")),
+        let unit = if self.rate.is_some() {
+            "ops/s"
+        } else {
+            "clients"
+        };
+        match (self.stage, self.rate) {
+            (Some(stage), _) => write!(f, "stage {} ({} {unit})", stage.number, stage.levels()),
+            (None, Some(rate)) => write!(f, "{} {unit}", units::rate(rate)),
+            (None, None) => f.write_str(&counted(self.clients.into(), "client")),
         }
     }
 }
@@ -73,6 +136,10 @@ impl fmt::Display for Load {
 pub fn loads(of: &[Load]) -> String {
     match of {
         [one] => one.to_string(),
+        [first, .., last] if first.stage.is_some() => {
+            let number = |load: &Load| load.stage.map_or(0, |stage| stage.number);
+            format!("stages {} to {}", number(first), number(last))
+        }
         several => {
             let numbers = several.iter().map(|load| load.print()).join(", ");
             match several.first().and_then(|load| load.rate) {
@@ -89,14 +156,8 @@ mod tests {
 
     #[test]
     fn loads_are_reported_by_what_differs() {
-        let clients = |clients| Load {
-            clients,
-            rate: None,
-        };
-        let rate = |rate| Load {
-            clients: 64,
-            rate: Some(rate),
-        };
+        let clients = |clients| Load::of(clients, None);
+        let rate = |rate| Load::of(64, Some(rate));
         assert_eq!(loads(&[clients(1)]), "1 client");
         assert_eq!(loads(&[clients(1), clients(16)]), "1, 16 clients");
         assert_eq!(loads(&[rate(500.0)]), "500 ops/s");

@@ -9,9 +9,12 @@ mod workload;
 
 pub use details::{details, session, waits};
 
+use std::time::Duration;
+
 use smbench_model::contents::Verify;
 use smbench_model::files::Scope;
 use smbench_model::load::{RateScope, Spacing};
+use smbench_model::units::format_duration;
 
 use crate::doc::{
     ArrivalsDoc, DriverDoc, FindKind, LoopDoc, Named, PlanDoc, StreamDoc, WorkloadDoc,
@@ -82,8 +85,8 @@ pub fn in_brief(plan: &PlanDoc, pacing: LoopDoc) -> String {
         window(plan)
     } else {
         format!(
-            "{} per load point, {}",
-            per_point(plan),
+            "{}, {}",
+            in_stages(plan).unwrap_or_else(|| format!("{} per load point", per_point(plan))),
             passes(plan.repeat)
         )
     };
@@ -281,6 +284,18 @@ fn made(workload: &WorkloadDoc) -> Option<&'static str> {
     }
 }
 
+/// Describes the stages of the load, if it has any: `19 min in stages 2m:50,10m:500`.
+fn in_stages(plan: &PlanDoc) -> Option<String> {
+    let stages = plan.stages.as_ref()?;
+    let length = Duration::try_from_secs_f64(plan.duration_s).unwrap_or(Duration::MAX);
+    let length = format_duration(length);
+    Some(if stages.starts_with("soak ") {
+        format!("a soak of {length} under one load")
+    } else {
+        format!("{length} in stages {}", plain(stages))
+    })
+}
+
 /// Returns the length of the window: `3 s`, or `3 s to 60 s (until steady)`.
 fn per_point(plan: &PlanDoc) -> String {
     let length = seconds(plan.duration_s);
@@ -292,6 +307,9 @@ fn per_point(plan: &PlanDoc) -> String {
 
 fn window(plan: &PlanDoc) -> String {
     let length = seconds(plan.duration_s);
+    if let Some(stages) = in_stages(plan) {
+        return format!("{stages}, {}", passes(plan.repeat));
+    }
     if plan.is_until_replayed() {
         return format!("until all clients have ended, {length} at most");
     }

@@ -22,6 +22,7 @@ use super::failover::{EventArgs, FailoverArgs};
 use super::headings::COMMON;
 use super::load::LoadArgs;
 use super::server::ServerArgs;
+use super::stages::StageArgs;
 use super::value::{
     Destination, accesses, destinations, files, is_stdout_taken, label, parse_address,
     parse_percent, parse_profile, parse_speed, parse_time, paths, timings, whole,
@@ -47,6 +48,8 @@ pub(crate) struct RunArgs {
     pub(crate) hooks: HookArgs,
     #[command(flatten)]
     pub(crate) events: EventArgs,
+    #[command(flatten)]
+    pub(crate) stages: StageArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
     /// Fail (exit code 1) if a value meets this condition, for example 'p95 > 5ms', 'errors > 0' or
@@ -88,7 +91,8 @@ impl RunArgs {
             work: load
                 .work
                 .or(self.workload.options())
-                .or(self.events.options()),
+                .or(self.events.options())
+                .or(self.stages.options()),
             sessions: load.sessions.or(self.connections.options()),
             generator: load
                 .generator

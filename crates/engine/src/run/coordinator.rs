@@ -78,7 +78,7 @@ pub(super) async fn measure(
         record.own_part.extend(own);
         let lost = lost(context, &measured);
         let is_doubtful = course.is_search() && (lost.is_some() || measured.invalid.is_some());
-        record.load_points.push(measured);
+        record.load_points.extend(measured.into_stages());
         if let Some(share) = &mut share
             && is_doubtful
             && !context.cancel.is_cancelled()

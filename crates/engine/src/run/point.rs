@@ -6,8 +6,10 @@ mod events;
 mod failed;
 mod hosts;
 mod join;
+mod judged;
 mod populations;
 mod set_up;
+mod stages;
 mod unanswered;
 mod until_steady;
 mod workers;
@@ -30,17 +32,19 @@ use smbench_model::work::{Population, Work};
 
 use crate::hosts::{APART_MAX, INTERRUPTED};
 use crate::machine::{clock, tcp};
+use crate::run::Observer;
 use crate::run::context::{Context, RunRole};
 use crate::run::error::RunError;
-use crate::run::health::{CpuUsers, LateSteps};
-use crate::run::{Observer, health};
+use crate::run::health::CpuUsers;
 use crate::worker::assignment::WorkerResult;
 use crate::worker::schedule::Schedule;
 use cpu_reader::Seen;
 use failed::{Excuse, differing, failed};
-use hosts::others;
+use hosts::{late_first, others};
 use join::EndedWorkers;
+use judged::{judged, late_steps};
 use populations::{exchange_for, population_loads, population_records};
+use stages::StageMeasurements;
 use unanswered::nothing_completed;
 use workers::{Observed, Workers, tell};
 
@@ -104,7 +108,16 @@ pub(super) async fn measure(
         series,
         populations: population_records(context, &populations, &exchange, ends, observed),
     };
+    let of_stages = StageMeasurements {
+        context,
+        observed,
+        seen,
+        load_end: measured.outcome.ended,
+        excuse: excuse(context),
+    };
+    let stages = of_stages.records(exchange.finish_stages());
     let mut record = measured.into_record(context, point);
+    record.stages = stages;
     if let (RunRole::First(first), Some(own)) = (context.role, &own) {
         if own.window < record.window.mul_f64(1.0 - APART_MAX) {
             // It is read while this host has load.
@@ -119,16 +132,6 @@ pub(super) async fn measure(
         upstream.measured(part, &record);
     }
     Ok((record, own))
-}
-
-/// Describes a first host whose window is not whole, because it began its load late.
-fn late_first(schedule: &Schedule, late: Option<Nanos>) -> Option<String> {
-    let missed = late?.since(schedule.open - schedule.begin);
-    let window = (schedule.close - schedule.open).0 as f64;
-    (missed.0 as f64 > window * APART_MAX).then(|| {
-        let missed = format_duration(Duration::from_micros(missed.0 / 1000));
-        format!("the first host began its window {missed} late")
-    })
 }
 
 /// The measurements of a load point whose workers have ended.
@@ -189,12 +192,7 @@ impl PointMeasurements<'_> {
         let figures = outcome.figures;
         let clients_s = window.as_secs_f64() * f64::from(point.clients);
         let held_back_share = figures.held_back.as_secs_f64() / clients_s.max(1e-9);
-        let mut planned = context.plan.work.populations.iter();
-        let steps = if planned.any(|population| population.load.is_paced()) {
-            LateSteps::RequestAndAnswer
-        } else {
-            LateSteps::Answer
-        };
+        let steps = late_steps(&context.plan.work);
         let generator = GeneratorRecord {
             workers: outcome.workers,
             machine_busy,
@@ -235,6 +233,8 @@ impl PointMeasurements<'_> {
             held_back: figures.held_back.into(),
             unsent: figures.unsent,
             hooks: HooksRecord::default(),
+            stage: None,
+            stages: Vec::new(),
             events: self.observed.events.clone(),
         }
     }
@@ -265,10 +265,7 @@ impl PointMeasurements<'_> {
         if is_cut && context.cancel.is_cancelled() {
             return Some(self.interrupted(&context.plan.work, context.cancel.at()));
         }
-        let excuse = match context.plan.sessions.failover.reconnect {
-            Some(_) => Excuse::LostConnections,
-            None => Excuse::None,
-        };
+        let excuse = excuse(context);
         let mut populations = self.populations.iter();
         let in_one = populations.find_map(|population| {
             let why = lost_clients(&population.dropouts, population.clients);
@@ -329,6 +326,14 @@ impl PointMeasurements<'_> {
     }
 }
 
+/// Returns what may go wrong with operations without making a load point invalid.
+fn excuse(context: &Context<'_>) -> Excuse {
+    match context.plan.sessions.failover.reconnect {
+        Some(_) => Excuse::LostConnections,
+        None => Excuse::None,
+    }
+}
+
 /// Says how many clients dropped out, and why the first one did, if some did.
 fn lost_clients(dropouts: &[Dropout], clients: u32) -> Option<String> {
     let first = dropouts.first()?;
@@ -378,23 +383,4 @@ fn seconds(length: Nanos) -> String {
     let seconds = Duration::from(length).as_secs_f64();
     let parts = if seconds < 1.0 { 100.0 } else { 10.0 };
     format!("{} s", (seconds * parts).round() / parts)
-}
-
-/// Adds the verdicts to the generator's record.
-fn judged(
-    mut generator: GeneratorRecord,
-    users: CpuUsers,
-    held_back_share: f64,
-    ops: &Tally,
-    steps: LateSteps,
-) -> GeneratorRecord {
-    let verdict = health::judge(&generator, users);
-    generator.limited = verdict.limited;
-    generator.shared_cpus = verdict.shared_cpus;
-    generator.latency_noise =
-        health::latency_noise(&generator.lateness(), ops.window_all().latency(), steps);
-    if generator.limited.is_none() && generator.shared_cpus.is_none() {
-        generator.back_pressure = health::back_pressure(held_back_share);
-    }
-    generator
 }

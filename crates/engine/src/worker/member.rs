@@ -139,17 +139,17 @@ impl<S: Supply> Member<S> {
         starts: Nanos,
     ) {
         self.pace = Pace::new(plan, mix, self.number, (clients, rate), starts);
-        self.is_paced = !matches!(self.pace, Pace::Closed);
+        self.is_paced =
+            plan.only().load.is_paced() || !matches!(self.pace, Pace::Closed | Pace::Turns(_));
         self.frames = Frames::of(&plan.only().load);
         self.patience = plan.limits.operation.into();
         if !matches!(
             self.pace,
             Pace::Rate(_) | Pace::Recorded(_) | Pace::Bursts(_)
         ) {
-            let starts = starts + self.pace.first_pause();
             let free = self.free.drain(..);
-            self.resting
-                .extend(free.map(|slot| Reverse((starts, slot))));
+            let first = self.pace.first(starts);
+            self.resting.extend(free.map(|slot| Reverse((first, slot))));
         }
     }
 
@@ -171,7 +171,9 @@ impl<S: Supply> Member<S> {
                 Pace::Recorded(instants) => DueFor::Arrival(instants.next()),
                 Pace::Bursts(bursts) if bursts.opens > now => return None,
                 Pace::Bursts(bursts) => DueFor::Arrival(bursts.due(now)),
-                Pace::Closed | Pace::Thinking(_) | Pace::Pausing(_) => DueFor::Next,
+                Pace::Closed | Pace::Thinking(_) | Pace::Pausing(_) | Pace::Turns(_) => {
+                    DueFor::Next
+                }
             };
             return Some(DueSlot { slot, what });
         }
@@ -199,7 +201,7 @@ impl<S: Supply> Member<S> {
             Pace::Rate(arrivals) => self.free.last().map(|_| arrivals.next()),
             Pace::Recorded(instants) => self.free.last().map(|_| instants.next()),
             Pace::Bursts(bursts) => self.free.last().map(|_| bursts.opens),
-            Pace::Closed | Pace::Thinking(_) | Pace::Pausing(_) => {
+            Pace::Closed | Pace::Thinking(_) | Pace::Pausing(_) | Pace::Turns(_) => {
                 self.resting.peek().map(|&Reverse((at, _))| at)
             }
         }
@@ -226,7 +228,7 @@ impl<S: Supply> Member<S> {
                     }
                     Pace::Recorded(instants) => instants.take(),
                     Pace::Bursts(bursts) => bursts.sent(!self.free.is_empty(), now),
-                    Pace::Closed | Pace::Thinking(_) | Pace::Pausing(_) => {}
+                    Pace::Closed | Pace::Thinking(_) | Pace::Pausing(_) | Pace::Turns(_) => {}
                 }
                 self.count(at, now.since(at));
             }
@@ -245,7 +247,9 @@ impl<S: Supply> Member<S> {
         }
         match self.pace {
             Pace::Closed | Pace::Rate(_) | Pace::Recorded(_) => self.free.push(slot),
-            Pace::Bursts(_) | Pace::Pausing(_) | Pace::Thinking(_) => self.rest(slot, now),
+            Pace::Bursts(_) | Pace::Pausing(_) | Pace::Thinking(_) | Pace::Turns(_) => {
+                self.rest(slot, now);
+            }
         }
     }
 
@@ -260,6 +264,7 @@ impl<S: Supply> Member<S> {
             }
             Pace::Pausing(pauses) => pauses.next_pause(),
             Pace::Thinking(gaps) => gaps.next_gap(),
+            Pace::Turns(turns) => turns.next(now).since(now),
         };
         if pause == Nanos(0) {
             self.free.push(slot);

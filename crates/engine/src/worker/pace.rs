@@ -8,21 +8,24 @@
 
 mod bursts;
 mod recorded;
+mod turns;
 
 use std::sync::Arc;
 
 use smbench_model::Nanos;
 use smbench_model::load::stream::StreamStart;
-use smbench_model::load::{LoadModel, Rate, Spacing};
+use smbench_model::load::{LoadModel, Rate, Spacing, ThinkTime};
 use smbench_model::operations::replay::pause_before;
 use smbench_model::operations::{Mix, client_key};
 use smbench_model::plan::Plan;
 use smbench_model::random::{GOLDEN_GAMMA, draw, finalise};
+use smbench_model::stages::Stages;
 use smbench_model::trace::Trace;
 use smbench_model::workload::Replay;
 
 use bursts::Bursts;
 use recorded::Instants;
+use turns::{AFTER_LOAD, Turns};
 
 /// Delay after which an operation counts as late. It is far longer than an idle
 /// machine needs for timers and threads, and far shorter than people notice.
@@ -40,6 +43,8 @@ pub(crate) enum Pace {
     Bursts(Bursts),
     /// The clock, at a rate.
     Rate(Arrivals),
+    /// The end of an earlier action, in the client's turns.
+    Turns(Box<Turns>),
     /// The clock, at recorded instants.
     Recorded(Instants),
 }
@@ -54,7 +59,13 @@ impl Pace {
         (clients, of_point): (u32, Option<Rate>),
         starts: Nanos,
     ) -> Self {
-        match plan.only().load {
+        let load = plan.only().load;
+        if let (LoadModel::Closed { think }, Some(stages)) = (load, plan.work.lines()) {
+            let gaps = think.map(|think| Gaps::thinking(think, plan, client));
+            let turns = Turns::new(stages, client, clients, starts, gaps);
+            return Self::Turns(Box::new(turns));
+        }
+        match load {
             LoadModel::Closed { think: None } => match plan.only().workload.replay() {
                 Some(replay) if replay.recording.has_pauses() => {
                     Self::Pausing(Pauses::new(replay, client))
@@ -71,13 +82,7 @@ impl Pace {
                 None => Self::Closed,
             },
             LoadModel::Closed { think: Some(think) } => {
-                let mean_ns = think.mean.as_nanos() as f64;
-                Self::Thinking(Gaps::new(
-                    mean_ns,
-                    think.spacing,
-                    plan.work.drawing_seed(),
-                    client,
-                ))
+                Self::Thinking(Gaps::thinking(think, plan, client))
             }
             LoadModel::Rate { rate, arrivals } => {
                 let rate = of_point.unwrap_or(rate);
@@ -85,7 +90,11 @@ impl Pace {
                 let gaps = Gaps::new(mean_ns, arrivals, plan.work.drawing_seed(), client);
                 // At a constant rate, the clients take turns at even distances.
                 let turn = f64::from(client) / f64::from(clients.max(1));
-                Self::Rate(Arrivals::new(gaps, starts, turn))
+                let mut arrivals = Arrivals::new(gaps, starts, turn);
+                if let Some(stages) = plan.work.lines() {
+                    arrivals.follow(stages, starts);
+                }
+                Self::Rate(arrivals)
             }
             LoadModel::Stream(stream) => {
                 let seed = plan.work.drawing_seed();
@@ -101,16 +110,18 @@ impl Pace {
 }
 
 impl Pace {
-    /// Returns how long the client waits before its very first action.
-    pub(super) fn first_pause(&self) -> Nanos {
+    /// Returns when the client begins its very first action, where it could at `starts`.
+    pub(super) fn first(&self, starts: Nanos) -> Nanos {
         match self {
-            Self::Pausing(pauses) => pauses.first(),
-            _ => Nanos(0),
+            Self::Pausing(pauses) => starts + pauses.first(),
+            Self::Turns(turns) => turns.first(),
+            _ => starts,
         }
     }
 }
 
 /// An endless sequence of gaps between events.
+#[derive(Clone)]
 pub(crate) struct Gaps {
     mean_ns: f64,
     spacing: Spacing,
@@ -129,6 +140,12 @@ impl Gaps {
             key: finalise(finalise(of_client)),
             drawn: 0,
         }
+    }
+
+    /// Returns the think times of a client.
+    fn thinking(think: ThinkTime, plan: &Plan, client: u32) -> Self {
+        let mean_ns = think.mean.as_nanos() as f64;
+        Self::new(mean_ns, think.spacing, plan.work.drawing_seed(), client)
     }
 
     fn next_ns(&mut self) -> f64 {
@@ -156,6 +173,16 @@ pub(crate) struct Arrivals {
     next: Nanos,
     /// Fraction of a nanosecond to add to `next`.
     fraction_ns: f64,
+    /// The line that the rate follows, if it is not even.
+    line: Option<Box<RateLine>>,
+}
+
+/// The line of a rate, and the start of the load.
+struct RateLine {
+    stages: Stages,
+    starts: Nanos,
+    /// The next arrival in time at the highest rate, and the fraction of a nanosecond.
+    at_most: (Nanos, f64),
 }
 
 impl Arrivals {
@@ -171,17 +198,52 @@ impl Arrivals {
             gaps,
             next: starts,
             fraction_ns: 0.0,
+            line: None,
         };
         new.pass(first_ns);
         new
     }
 
+    /// Lets the arrivals follow the line of a rate that begins at `starts`. Their distances in
+    /// operations stay as they are: those of an even rate at the highest level are stretched, so
+    /// that Poisson arrivals stay Poisson.
+    fn follow(&mut self, stages: &Stages, starts: Nanos) {
+        self.line = Some(Box::new(RateLine {
+            stages: stages.clone(),
+            starts,
+            at_most: (self.next, self.fraction_ns),
+        }));
+        self.stretch();
+    }
+
+    /// Moves the next arrival to where the line has as many operations before it as the highest
+    /// rate has before its place.
+    fn stretch(&mut self) {
+        let Some(line) = &self.line else {
+            return;
+        };
+        let (next, fraction_ns) = line.at_most;
+        let passed_s = (next.since(line.starts).0 as f64 + fraction_ns) / 1e9;
+        let at_s = line.stages.time_of(passed_s * line.stages.most());
+        (self.next, self.fraction_ns) = match at_s {
+            Some(at_s) => (line.starts + Nanos((at_s * 1e9) as u64), 0.0),
+            None => (line.starts + AFTER_LOAD.into(), 0.0),
+        };
+    }
+
     /// Advances by a gap and keeps the fraction of a nanosecond.
     fn pass(&mut self, gap_ns: f64) {
+        if let Some(line) = &mut self.line {
+            (self.next, self.fraction_ns) = line.at_most;
+        }
         let passed_ns = self.fraction_ns + gap_ns;
         let whole_ns = passed_ns.floor();
         self.next = self.next + Nanos(whole_ns as u64);
         self.fraction_ns = passed_ns - whole_ns;
+        if let Some(line) = &mut self.line {
+            line.at_most = (self.next, self.fraction_ns);
+            self.stretch();
+        }
     }
 
     /// Returns the next arrival that has not been taken.

@@ -66,6 +66,16 @@ struct Merging {
     taken: Vec<HandedIn>,
     /// Complete intervals that the coordinator has not seen.
     unseen: Vec<EndedInterval>,
+    /// The sums of the stages of all workers, and of those of each population.
+    stages: StageSums,
+}
+
+/// The operations of each stage, when the load is over. Empty if it has no stages.
+#[derive(Default)]
+pub(crate) struct StageSums {
+    pub(crate) all: Vec<Tally>,
+    /// Those of each population, if there are several.
+    pub(crate) populations: Vec<Vec<Tally>>,
 }
 
 impl RecorderExchange {
@@ -97,6 +107,7 @@ impl RecorderExchange {
                 populations: Vec::new(),
                 taken: Vec::with_capacity(waiting_max + 1),
                 unseen: Vec::new(),
+                stages: StageSums::default(),
             }),
             keeps_all: false,
         }
@@ -132,6 +143,17 @@ impl RecorderExchange {
         until.saturating_sub(1)
     }
 
+    /// Also sums up each stage; `ends` has the index of the first interval after each.
+    pub(crate) fn divided(self, ends: &[u32]) -> Self {
+        let mut merging = lock(&self.merging);
+        merging.timeline.divide(ends);
+        for population in &mut merging.populations {
+            population.divide(ends);
+        }
+        drop(merging);
+        self
+    }
+
     /// Keeps every interval until the coordinator has seen it.
     pub(crate) const fn keeping_all(mut self) -> Self {
         self.keeps_all = true;
@@ -152,6 +174,7 @@ impl RecorderExchange {
             populations,
             taken,
             unseen,
+            ..
         } = merging;
         std::mem::swap(&mut lock(&self.queues).waiting, taken);
         let mut spare = Vec::new();
@@ -203,6 +226,7 @@ impl RecorderExchange {
         drop(merging);
         timeline.end();
         over.extend(std::iter::from_fn(|| timeline.close_next()));
+        lock(&self.merging).stages.all = timeline.take_stages();
         let Timeline { tally, series, .. } = timeline;
         (over, tally, series)
     }
@@ -249,8 +273,19 @@ impl RecorderExchange {
     /// Returns the sums of each population alone; nothing if there is only one. Call this after
     /// [`Self::finish`].
     pub(crate) fn finish_populations(&self) -> Vec<(Tally, Series)> {
-        let populations = std::mem::take(&mut lock(&self.merging).populations);
+        let mut merging = lock(&self.merging);
+        let mut populations = std::mem::take(&mut merging.populations);
+        for population in &mut populations {
+            population.end();
+            while population.close_next().is_some() {}
+            merging.stages.populations.push(population.take_stages());
+        }
         populations.into_iter().map(Timeline::finish).collect()
+    }
+
+    /// Returns the operations of each stage. Call this after [`Self::finish_populations`].
+    pub(crate) fn finish_stages(&self) -> StageSums {
+        std::mem::take(&mut lock(&self.merging).stages)
     }
 
     fn hand_in(&self, handed: HandedIn) {

@@ -6,6 +6,7 @@ use smbench_model::Nanos;
 use smbench_model::plan::Plan;
 use smbench_model::progress::Stage;
 use smbench_model::record::{Phase, Series};
+use smbench_model::stages::Stages;
 use tokio::sync::watch;
 
 /// The instants of one load point, common to all its clients.
@@ -64,12 +65,14 @@ impl Schedule {
         let open = begin + plan.work.ramp_up.into();
         let longest = plan.work.longest_window();
         let close = open + longest.into();
+        let of_stages = plan.work.stages.as_ref().and_then(Stages::interval);
+        let interval = of_stages.unwrap_or_else(|| Series::interval_of(longest));
         Self {
             begin,
             open,
             close,
             stop: close + plan.work.ramp_down.into(),
-            interval: Series::interval_of(longest).into(),
+            interval: interval.into(),
             clients,
         }
     }

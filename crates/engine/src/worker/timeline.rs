@@ -69,6 +69,15 @@ pub(super) struct Timeline {
     pub(super) tally: Tally,
     pub(super) series: Series,
     pub(super) live: Live,
+    /// The sums of each stage, if the load has stages.
+    stages: Vec<StageTally>,
+}
+
+/// The sums of one stage.
+struct StageTally {
+    /// Index of the first interval of the window after it.
+    end: u32,
+    tally: Tally,
 }
 
 impl Timeline {
@@ -84,7 +93,34 @@ impl Timeline {
                 ..Series::default()
             },
             live: Live::default(),
+            stages: Vec::new(),
         }
+    }
+
+    /// Also sums up each stage; `ends` has the index of the first interval after each.
+    pub(super) fn divide(&mut self, ends: &[u32]) {
+        let stages = ends.iter().map(|&end| StageTally {
+            end,
+            tally: Tally::default(),
+        });
+        self.stages = stages.collect();
+    }
+
+    /// Returns the sums of each stage. What was done before the window belongs to the first
+    /// one, and what was done after it to the last one.
+    pub(super) fn take_stages(&mut self) -> Vec<Tally> {
+        let stages = std::mem::take(&mut self.stages);
+        stages.into_iter().map(|stage| stage.tally).collect()
+    }
+
+    /// Returns the stage of an interval.
+    fn stage_of(&mut self, place: Position) -> Option<&mut StageTally> {
+        let at = match place {
+            Position::Window(index) => self.stages.partition_point(|stage| stage.end <= index),
+            Position::Before => 0,
+            Position::Outside => self.stages.len().checked_sub(1)?,
+        };
+        self.stages.get_mut(at)
     }
 
     /// Adds the recorder of a worker. Returns the recorder if it is no longer
@@ -138,6 +174,9 @@ impl Timeline {
         let (_, over) = self.open.pop_first()?;
         let EndedInterval { interval, recorder } = &over;
         self.tally.add(recorder, interval.place.phase());
+        if let Some(stage) = self.stage_of(interval.place) {
+            stage.tally.add(recorder, interval.place.phase());
+        }
         if let Position::Window(index) = interval.place {
             self.series.set(index as usize, recorder);
         }

@@ -188,7 +188,7 @@ fn has_due_instants(worker: &Assignment) -> bool {
     let is_shared = replay.is_some_and(|replay| replay.recording.is_shared());
     let only = plan.only();
     let joins_later = only.ramp != Ramp::Full || !only.start.is_zero();
-    is_shared || only.load.is_paced() || pauses || joins_later
+    is_shared || only.load.is_paced() || pauses || joins_later || plan.work.lines().is_some()
 }
 
 /// Returns the tasks of a load without its groups: those that ring the alarm, measure this

@@ -13,6 +13,7 @@ mod pattern;
 mod populations;
 mod replay;
 mod shares;
+mod stages;
 mod stream;
 mod tree;
 
@@ -97,6 +98,21 @@ impl Plan {
     /// # Errors
     /// The first problem of the profile and options.
     pub fn resolve(
+        profile: &Profile,
+        options: &RunOptions,
+        target: Target,
+        limits: Limits,
+        cores: u32,
+    ) -> Result<Self, PlanError> {
+        let work = options.work.clone().or(profile.spec.run.work.clone());
+        if work.stages.is_some() || work.soak.is_some() {
+            return PlanSources { profile, options }.staged(work, target, limits, cores);
+        }
+        Self::resolve_level(profile, options, target, limits, cores)
+    }
+
+    /// Resolves a plan whose load has no stages.
+    fn resolve_level(
         profile: &Profile,
         options: &RunOptions,
         target: Target,

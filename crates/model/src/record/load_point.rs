@@ -12,8 +12,10 @@ use crate::event::EventRecord;
 use crate::hooks::HooksRecord;
 use crate::load::Rate;
 use crate::record::{
-    CountersRecord, Fairness, GeneratorRecord, HostRecord, Punctuality, Series, Tally, TcpRecord,
+    CountersRecord, Fairness, GeneratorRecord, HostRecord, Punctuality, Series, StageRecord, Tally,
+    TcpRecord,
 };
+use crate::stages::StagePlace;
 
 /// A client that did not finish its load point.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -213,4 +215,8 @@ pub struct LoadPointRecord {
     pub hooks: HooksRecord,
     /// The events of the plan, in their order.
     pub events: Vec<EventRecord>,
+    /// The stage that it is, if it is one.
+    pub stage: Option<StagePlace>,
+    /// What was measured in each stage, if it is a whole load with stages.
+    pub stages: Vec<StageRecord>,
 }

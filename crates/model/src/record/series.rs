@@ -5,6 +5,7 @@
 //! of the clients.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
@@ -82,6 +83,15 @@ pub enum SeriesDetail {
     Latencies,
 }
 
+/// Returns the part of these intervals of each kind.
+fn part_of<T: Clone>(
+    kinds: &BTreeMap<OpKind, Vec<T>>,
+    range: &Range<usize>,
+) -> BTreeMap<OpKind, Vec<T>> {
+    let part = |all: &Vec<T>| all.get(range.clone()).unwrap_or_default().to_vec();
+    kinds.iter().map(|(kind, all)| (*kind, part(all))).collect()
+}
+
 impl Series {
     /// Returns the length of the intervals of a window.
     #[must_use]
@@ -89,6 +99,20 @@ impl Series {
         let seconds = window.as_nanos().div_ceil(1_000_000_000);
         let interval = seconds.div_ceil(INTERVALS_MAX.into()).max(1);
         Duration::from_secs(u64::try_from(interval).unwrap_or(u64::MAX))
+    }
+
+    /// Returns the part of these intervals.
+    #[must_use]
+    pub fn part(&self, intervals: Range<usize>) -> Self {
+        let until = intervals.end.min(self.all.len());
+        let range = intervals.start.min(until)..until;
+        Self {
+            interval: self.interval,
+            all: self.all[range.clone()].to_vec(),
+            ops: part_of(&self.ops, &range),
+            detail: self.detail,
+            latencies: part_of(&self.latencies, &range),
+        }
     }
 
     /// Sets the operations of the interval with this index.

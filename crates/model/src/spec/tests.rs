@@ -109,6 +109,8 @@ fn a_full_profile_is_read() {
                 timing: Some(Timing::Recorded),
                 speed: None,
                 loops: Some(5),
+                stages: None,
+                soak: None,
                 ramp: Some(Ramp::Linear),
                 duration: Some(Duration::from_secs(3)),
                 until_steady: Some(Duration::from_secs(60)),

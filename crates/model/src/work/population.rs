@@ -73,6 +73,13 @@ impl Population {
         }
     }
 
+    /// Returns whether stages change its number of clients: it is the only one without a table, or
+    /// has a share of them.
+    #[must_use]
+    pub const fn is_moved(&self) -> bool {
+        self.name.is_none() || self.share.is_some()
+    }
+
     /// Returns the clients of its largest load point.
     #[must_use]
     pub fn max_clients(&self) -> u32 {

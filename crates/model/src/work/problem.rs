@@ -7,6 +7,7 @@ use thiserror::Error;
 use crate::bounds::{OUTSTANDING_MAX, PERIOD_MAX, REPEAT_MAX};
 use crate::event::EVENTS_PER_POINT_MAX;
 use crate::lists::clients::CLIENTS_MAX;
+use crate::stages::StagesError;
 use crate::units::format_duration;
 
 /// A number of the work that is out of bounds, and how to correct it.
@@ -59,6 +60,12 @@ pub enum WorkProblem {
         /// The shortest one that is possible.
         least: Duration,
     },
+    /// Stages do not fit what else is given.
+    #[error("stages: {0}")]
+    Stages(&'static str),
+    /// The rows of a soak are no stages.
+    #[error(transparent)]
+    Soak(#[from] StagesError),
     /// The count of a population does not fit.
     #[error("count of actions: {0}")]
     Count(&'static str),

@@ -17,7 +17,9 @@ impl Curve<'_> {
     /// Returns the overall response time; `None` with fewer than three load points.
     #[must_use]
     pub fn overall(&self) -> Option<CurveDoc> {
-        if self.rows.len() < POINTS_MIN {
+        // Stages are one load over time, and no curve over loads.
+        let is_staged = self.rows.iter().any(|row| row.load().stage.is_some());
+        if self.rows.len() < POINTS_MIN || is_staged {
             return None;
         }
         let rates = self.rows.iter().map(|row| row.ops_per_s);
@@ -44,7 +46,7 @@ impl Curve<'_> {
         let (ops_per_s, latency_mean_ns) = point(row)?;
         Some(CurvePointDoc {
             clients: row.clients,
-            rate: row.rate,
+            rate: row.load().rate,
             ops_per_s,
             latency_mean_ns,
         })

@@ -13,6 +13,7 @@ use smbench_model::limits::Limits;
 use smbench_model::load::{Ramp, RateScope, Spacing};
 use smbench_model::plan::Plan;
 use smbench_model::record::Origin;
+use smbench_model::stages::Stages;
 
 use super::named::Named;
 use super::plan_sessions::PlanSessionsDoc;
@@ -80,6 +81,10 @@ pub struct PlanDoc {
     /// shortest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until_steady_s: Option<f64>,
+    /// How the load changed under one load, such as `2m:50,10m:500`, or `soak 8h:200`. Each stage is
+    /// a load point. Absent unless it has stages.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stages: Option<String>,
     /// Seconds at full load after the window.
     pub ramp_down_s: f64,
     /// Seed of every random choice.
@@ -274,6 +279,7 @@ impl PlanDoc {
             ramp_up_s: plan.work.ramp_up.as_secs_f64(),
             duration_s: plan.work.duration.as_secs_f64(),
             until_steady_s: plan.work.until_steady.map(|most| most.as_secs_f64()),
+            stages: plan.work.stages.as_ref().map(Stages::to_string),
             ramp_down_s: plan.work.ramp_down.as_secs_f64(),
             seed: plan.work.seed,
             events: plan

@@ -15,11 +15,12 @@ use super::operation::{DifferenceDoc, FailureDoc, OpDoc, ReplayedDoc, is_asked_f
 use super::population::PopulationPointDoc;
 use super::server_cpu::ServerCpuDoc;
 use super::setup::SetupDoc;
+use super::stage::StageDoc;
 use super::statistics::{ConcurrencyDoc, FairnessDoc, SeriesDoc};
 use super::stream::StreamsDoc;
 use super::tcp::TcpDoc;
 use crate::latency::LatencyDoc;
-use crate::load::Load;
+use crate::load::{Load, LoadStage};
 use crate::statistics::SteadyDoc;
 
 /// One load point of one pass. "Window" is the measured time without ramps.
@@ -33,6 +34,10 @@ pub struct LoadPointDoc {
     pub rate: Option<f64>,
     /// Number of the pass over the series of load points, from 1.
     pub repeat: u32,
+    /// The stage that the load point is. `clients`, or `rate`, is then the level at its end.
+    /// Absent unless the load has stages.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stage: Option<StageDoc>,
     /// Wall-clock time at which the window opened, RFC 3339 in UTC, to the microsecond. Of several
     /// machines, it is the first. Absent in documents of releases that did not record it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -277,10 +282,11 @@ impl OfferedDoc {
 impl LoadPointDoc {
     /// Returns the load of the point.
     #[must_use]
-    pub const fn load(&self) -> Load {
+    pub fn load(&self) -> Load {
         Load {
             clients: self.clients,
             rate: self.rate,
+            stage: self.stage.as_ref().map(LoadStage::from),
         }
     }
 

@@ -158,6 +158,7 @@ pub(super) fn merged(parts: &[PartPoint<'_>]) -> Result<LoadPointDoc, MergeError
     let window = duration(parts, window_s)?;
     let series = series::merged(parts, duration(parts, parts[0].series.interval_s)?);
     Ok(LoadPointDoc {
+        stage: parts[0].point.stage.clone(),
         clients,
         rate: rate(parts),
         repeat: parts[0].point.repeat,

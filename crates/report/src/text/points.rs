@@ -274,10 +274,7 @@ pub fn peak_line(pacing: LoopDoc, curve: &Curve<'_>) -> Option<String> {
 #[must_use]
 pub fn overall(doc: &CurveDoc) -> String {
     let rightmost = doc.rightmost.as_ref().map(|point| {
-        let load = Load {
-            clients: point.clients,
-            rate: point.rate,
-        };
+        let load = Load::of(point.clients, point.rate);
         let mean = units::latency(point.latency_mean_ns);
         format!("; rightmost valid load {load}, mean {mean}")
     });

@@ -83,6 +83,7 @@ pub(crate) fn plan(load_points: &[u32], repeat: u32) -> Plan {
             ramp_up: Duration::from_secs(2),
             duration: Duration::from_secs(10),
             until_steady: None,
+            stages: None,
             ramp_down: Duration::from_millis(500),
             seed: 42,
             events: Vec::new(),
@@ -290,6 +291,8 @@ pub(crate) fn point(clients: u32, repeat: u32, reads: u64) -> LoadPointRecord {
         unsent: 0,
         hooks: Default::default(),
         events: Vec::new(),
+        stage: None,
+        stages: Vec::new(),
     }
 }
 

@@ -31,8 +31,10 @@ impl PassPart {
             Self::Search => true,
             Self::Load(clients, rate) => {
                 let rate = rate.map(|rate| rate.of_all(clients));
-                let load = Load { clients, rate };
-                run.load_points.iter().any(|point| point.load() == load)
+                let load = Load::of(clients, rate);
+                // Stages are one load.
+                let mut points = run.load_points.iter();
+                points.any(|point| point.stage.is_some() || point.load() == load)
             }
         }
     }

@@ -19,13 +19,14 @@ fn wait_for_probes(place: &Place, count: usize) {
 /// The bounds are the highest load that held and the lowest that broke. On a busy machine, the
 /// first probe may break.
 fn assert_bounds(found: &Value) {
-    let probes = found["probes"].as_array().unwrap().iter();
-    let loads = |verdict: &str| {
-        let of_verdict = probes.clone().filter(|probe| probe["verdict"] == verdict);
-        of_verdict.map(|probe| probe["load"].as_f64().unwrap())
+    let bound = |verdict: &str, further: fn(f64, f64) -> f64| {
+        let probes = found["probes"].as_array().unwrap().iter();
+        let of_verdict = probes.filter(|probe| probe["verdict"] == verdict);
+        let loads = of_verdict.map(|probe| probe["load"].as_f64().unwrap());
+        loads.reduce(further)
     };
-    let held = loads("held").reduce(f64::max);
-    let broke = loads("broke").reduce(f64::min);
+    let held = bound("held", f64::max);
+    let broke = bound("broke", f64::min);
     assert!(held.or(broke).is_some(), "{found:#}");
     assert_eq!(found["held_at"].as_f64(), held, "{found:#}");
     assert_eq!(found["broke_at"].as_f64(), broke, "{found:#}");

@@ -72,12 +72,23 @@ pub(super) struct Seen {
     pub(super) tcp: [Option<TcpReading>; 2],
     /// What the server counted under the whole load, if that was asked for.
     pub(super) counters: Option<CountersRecord>,
+    /// The readings between stages, if the load has stages.
+    pub(super) between: Vec<StageReading>,
+}
+
+/// The readings between two stages.
+#[derive(Clone)]
+pub(super) struct StageReading {
+    used: (Nanos, Usage),
+    server: Option<Reading>,
+    tcp: Option<TcpReading>,
 }
 
 impl CpuReader {
     /// Starts the thread, which waits for the window.
     pub(super) fn start(
         schedules: (Schedule, Schedules),
+        stage_ends: Vec<Nanos>,
         cancel: Cancel,
         meters: Meters,
         (mut load, kept): (LoadGone, KeptSessions),
@@ -99,7 +110,7 @@ impl CpuReader {
                 let kept = is_needed.then_some(kept);
                 let seen = runtime.block_on(async {
                     let meters = (server, tcp);
-                    let seen = watch(schedules, cancel, meters, &mut load).await;
+                    let seen = watch(schedules, stage_ends, cancel, meters, &mut load).await;
                     Seen {
                         counters: counted(counters, &mut load).await,
                         ..seen
@@ -121,6 +132,7 @@ impl CpuReader {
 
 async fn watch(
     (schedule, schedules): (Schedule, Schedules),
+    stage_ends: Vec<Nanos>,
     cancel: Cancel,
     (meter, tcp): (Meter, Option<TcpWatch>),
     load: &mut LoadGone,
@@ -141,11 +153,18 @@ async fn watch(
         () = tokio::time::sleep_until(clock::timer(schedule.open)) => {}
         () = &mut over => {
             let now = read();
-            return Seen { opened: now, closed: now, server: [None, None], tcp: [None, None], counters: None };
+            return Seen { opened: now, closed: now, server: [None, None], tcp: [None, None], counters: None, between: Vec::new() };
         }
     }
     let opened = read();
     let at_open = look();
+    let mut readings = Vec::new();
+    for end in stage_ends {
+        tokio::select! {
+            () = tokio::time::sleep_until(clock::timer(end)) => readings.push((read(), look())),
+            () = &mut over => break,
+        }
+    }
     tokio::select! {
         () = closed(schedule, schedules) => {}
         () = &mut over => {}
@@ -154,12 +173,18 @@ async fn watch(
     let at_close = look();
     let (server_open, tcp_open) = finished(at_open).await;
     let (server_close, tcp_close) = finished(at_close).await;
+    let mut between = Vec::new();
+    for (used, look) in readings {
+        let (server, tcp) = finished(look).await;
+        between.push(StageReading { used, server, tcp });
+    }
     Seen {
         opened,
         closed,
         server: [server_open, server_close],
         tcp: [tcp_open, tcp_close],
         counters: None,
+        between,
     }
 }
 
@@ -200,6 +225,24 @@ async fn finished(
 }
 
 impl Seen {
+    /// Returns the readings at both ends of the stage with this index.
+    pub(super) fn of_stage(&self, index: usize) -> Self {
+        let [opened, closed] = [index.checked_sub(1), Some(index)].map(|at| self.between.get(at?));
+        let of = |reading: &StageReading| (reading.server.clone(), reading.tcp.clone());
+        let [server_open, server_close] = self.server.clone();
+        let [tcp_open, tcp_close] = self.tcp.clone();
+        let (server_open, tcp_open) = opened.map_or((server_open, tcp_open), of);
+        let (server_close, tcp_close) = closed.map_or((server_close, tcp_close), of);
+        Self {
+            opened: opened.map_or(self.opened, |reading| reading.used),
+            closed: closed.map_or(self.closed, |reading| reading.used),
+            server: [server_open, server_close],
+            tcp: [tcp_open, tcp_close],
+            counters: None,
+            between: Vec::new(),
+        }
+    }
+
     /// Returns the CPU time of this process in a window of that length, and the
     /// share of all CPUs of this machine that were busy.
     pub(super) fn usage(&self, window: Nanos) -> (ClientUsage, Option<f64>) {
@@ -259,7 +302,7 @@ mod tests {
         let cancel = Cancel::default();
         let (_schedules, schedules) = tokio::sync::watch::channel(Some(schedule));
         let schedules = (schedule, schedules);
-        let cpu_reader = CpuReader::start(schedules, cancel.clone(), meters, (load, kept)).unwrap();
+        let cpu_reader = CpuReader::start(schedules, Vec::new(), cancel.clone(), meters, (load, kept)).unwrap();
         // Waits so that the thread has reached the window if it is open.
         tokio::time::sleep(Duration::from_millis(50)).await;
         what_ends_it(held, &cancel);

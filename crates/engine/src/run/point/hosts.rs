@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use smbench_model::Nanos;
 use smbench_model::bounds::PERIOD_MAX;
 use smbench_model::load::PointLoad;
 use smbench_model::part::ClientPart;
@@ -13,13 +14,15 @@ use smbench_model::record::{
     ClientUsage, GeneratorRecord, HostRecord, LatencyNoise, LoadPointRecord,
 };
 
+use smbench_model::units::format_duration;
+
 use super::workers::{Reports, Workers};
 use crate::hosts::proxy::{self, ProxyAssignment};
-use crate::hosts::{HostChannel, PointOrder};
+use crate::hosts::{APART_MAX, HostChannel, PointOrder};
 use crate::run::context::Context;
 use crate::run::error::RunError;
 use crate::worker::recorder_exchange::RecorderExchange;
-use crate::worker::schedule::Schedules;
+use crate::worker::schedule::{Schedule, Schedules};
 
 /// Returns the other hosts that have clients at this load point, with the clients of each.
 pub(super) fn others<'a>(
@@ -137,4 +140,14 @@ fn generator(hosts: &[HostRecord]) -> GeneratorRecord {
         workers: workers.cloned().collect(),
         machine_busy: busy.reduce(f64::max),
     }
+}
+
+/// Describes a first host whose window is not whole, because it began its load late.
+pub(super) fn late_first(schedule: &Schedule, late: Option<Nanos>) -> Option<String> {
+    let missed = late?.since(schedule.open - schedule.begin);
+    let window = (schedule.close - schedule.open).0 as f64;
+    (missed.0 as f64 > window * APART_MAX).then(|| {
+        let missed = format_duration(Duration::from_micros(missed.0 / 1000));
+        format!("the first host began its window {missed} late")
+    })
 }

@@ -5,6 +5,7 @@ use smbench_model::part::PartRecords;
 use smbench_model::record::{PopulationRecord, Recorder, SeriesDetail};
 
 use super::join::PopulationEnd;
+use super::stages::stage_ends;
 use super::workers::Observed;
 use crate::run::context::{Context, PopulationContext, RunRole, WorkerFn};
 use crate::run::error::RunError;
@@ -63,6 +64,10 @@ pub(super) fn exchange_for(
             RecorderExchange::new(own + others, empty, of_own)
         }
         (first, _) => RecorderExchange::of_populations(first.into_iter().chain(workers).collect()),
+    };
+    let exchange = match &context.plan.work.stages {
+        Some(stages) => exchange.divided(&stage_ends(stages)),
+        None => exchange,
     };
     match context.role {
         RunRole::Other(_) => exchange.keeping_all(),

@@ -21,6 +21,7 @@ use super::cpu_reader::{CpuReader, Meters};
 use super::events::RunningEvents;
 use super::populations::{OwnWorker, PopulationLoad, workers_of};
 use super::set_up::SetUp;
+use super::stages::ends_between;
 use super::until_steady::UntilSteady;
 use crate::hosts::Upstream;
 use crate::machine::{clock, process};
@@ -257,7 +258,9 @@ impl Workers {
             None => Schedule::new(begin_of_load(context).await?, &context.plan, under_load),
         };
         let schedules = (schedule, self.start.subscribe());
-        let cpu_reader = CpuReader::start(schedules, context.cancel.clone(), meters, load)?;
+        let between = ends_between(context.plan.work.stages.as_ref(), &schedule);
+        let cpu_reader =
+            CpuReader::start(schedules, between, context.cancel.clone(), meters, load)?;
         self.start.send_replace(Some(schedule));
         let mut environment = hooks::environment(context, point, "event", None);
         environment.extend(observer.hook_environment());

@@ -1,0 +1,90 @@
+//! The pace of a client under stages: a closed loop that runs in its turns only.
+
+use std::time::Duration;
+
+use smbench_model::Nanos;
+use smbench_model::bounds::PERIOD_MAX;
+use smbench_model::stages::{Stages, Turn};
+
+use super::Gaps;
+
+/// Time after the start of any load.
+pub(super) const AFTER_LOAD: Duration = PERIOD_MAX.saturating_mul(4);
+
+/// The turns of one client.
+pub(crate) struct Turns {
+    begin: Nanos,
+    /// Its turns, from the start of the load.
+    turns: Box<[Turn]>,
+    /// Index of the turn under way, or of the next one.
+    at: usize,
+    /// Its think times, if it has any.
+    think: Option<Gaps>,
+}
+
+impl Turns {
+    /// Makes the turns of a client. The load begins at `begin`.
+    pub(crate) fn new(
+        stages: &Stages,
+        client: u32,
+        clients: u32,
+        begin: Nanos,
+        think: Option<Gaps>,
+    ) -> Self {
+        Self {
+            begin,
+            turns: stages.turns(client, clients).into(),
+            at: 0,
+            think,
+        }
+    }
+
+    /// Returns when the client begins its first action. That of a client without a turn is after
+    /// any load, so that it stays there until the end.
+    pub(crate) fn first(&self) -> Nanos {
+        match self.turns.first() {
+            Some(first) => self.begin + first.begin.into(),
+            None => self.after_load(),
+        }
+    }
+
+    fn after_load(&self) -> Nanos {
+        self.begin + AFTER_LOAD.into()
+    }
+
+    /// Returns when the client begins the next action after one that ended at `now`. After its
+    /// last turn, this is after the load.
+    pub(crate) fn next(&mut self, now: Nanos) -> Nanos {
+        let next = match &mut self.think {
+            Some(gaps) => now + gaps.next_gap(),
+            None => now,
+        };
+        loop {
+            let Some(turn) = self.turns.get(self.at) else {
+                return self.after_load();
+            };
+            if next < self.begin + turn.end.into() {
+                return next.max(self.begin + turn.begin.into());
+            }
+            self.at += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_rests_between_its_turns() {
+        let stages: Stages = "10s:10,10s:0,10s:10".parse().unwrap();
+        let second = |seconds: f64| Nanos((seconds * 1e9) as u64) + Nanos(7);
+        let mut turns = Turns::new(&stages, 4, 10, Nanos(7), None);
+        assert_eq!(turns.first(), second(4.5));
+        assert_eq!(turns.next(second(5.0)), second(5.0));
+        assert_eq!(turns.next(second(15.4)), second(15.4));
+        assert_eq!(turns.next(second(15.6)), second(24.5));
+        assert_eq!(turns.next(second(26.0)), second(26.0));
+        assert!(turns.next(second(30.0)) > second(PERIOD_MAX.as_secs_f64()));
+    }
+}

@@ -1,0 +1,145 @@
+//! Resolves stages and soaks: one load point of the most clients, whose load changes.
+
+use std::time::Duration;
+
+use super::PlanSources;
+use crate::limits::Limits;
+use crate::load::LoadModel;
+use crate::plan::{Plan, PlanError};
+use crate::profile::Profile;
+use crate::spec::RunOptions;
+use crate::stages::{StageUnit, Stages, StagesPurpose};
+use crate::target::Target;
+use crate::work::{Population, WorkProblem, WorkSpec};
+use crate::workload::Workload;
+
+/// Default number of clients of a soak.
+const SOAK_CLIENTS: u32 = 16;
+
+impl PlanSources<'_> {
+    /// Resolves a plan whose load has stages. `given` has the options of the work from all
+    /// sources.
+    pub(super) fn staged(
+        &self,
+        given: WorkSpec,
+        target: Target,
+        limits: Limits,
+        cores: u32,
+    ) -> Result<Plan, PlanError> {
+        let stages = self.stages(&given)?;
+        let mut work = WorkSpec {
+            stages: None,
+            soak: None,
+            duration: Some(stages.total()),
+            ramp_up: given.ramp_up.or(Some(Duration::ZERO)),
+            ..given
+        };
+        match stages.unit {
+            StageUnit::Clients => work.clients = (stages.most() as u32).to_string().parse().ok(),
+            StageUnit::Rate => work.rate = stages.most().to_string().parse().ok(),
+        }
+        let options = RunOptions {
+            work,
+            ..self.options.clone()
+        };
+        let mut profile: Profile = self.profile.clone();
+        (profile.spec.run.work.stages, profile.spec.run.work.soak) = (None, None);
+        let mut plan = Plan::resolve_level(&profile, &options, target, limits, cores)?;
+        plan.work.stages = Some(stages);
+        self.check_stages(&plan)?;
+        Ok(plan)
+    }
+
+    /// Returns the stages. What else says how long the load takes is refused.
+    fn stages(&self, given: &WorkSpec) -> Result<Stages, PlanError> {
+        let fail = |option, why| Err(self.in_option(option, WorkProblem::Stages(why).into()));
+        let others = [
+            ("duration", given.duration.is_some()),
+            ("until_steady", given.until_steady.is_some()),
+            ("loops", given.loops.is_some()),
+        ];
+        if let Some((option, _)) = others.into_iter().find(|(_, is_given)| *is_given) {
+            return fail(option, "they say how long the load takes; drop this option");
+        }
+        let clients = given.clients.clone().map(Vec::from).unwrap_or_default();
+        if clients.len() > 1 {
+            return fail(
+                "clients",
+                "the load has one number of clients at its start: give one",
+            );
+        }
+        let clients = clients.first().copied();
+        let mut stages = match (&given.stages, given.soak) {
+            (Some(_), Some(_)) => return fail("soak", "a soak has none: drop one of them"),
+            (Some(stages), None) => stages.clone(),
+            (None, soak) => {
+                let soak = Stages::soak(clients.unwrap_or(SOAK_CLIENTS), soak.unwrap_or_default());
+                return soak
+                    .map_err(|error| self.in_option("soak", WorkProblem::from(error).into()));
+            }
+        };
+        match (stages.unit, clients, &given.rate) {
+            (StageUnit::Clients, _, Some(_)) => {
+                return fail(
+                    "rate",
+                    "they have numbers of clients: give rates, such as 2m:5000/s",
+                );
+            }
+            (StageUnit::Clients, Some(clients), None) => stages.begin = clients.into(),
+            (StageUnit::Rate, _, Some(rates)) if rates.as_slice().len() > 1 => {
+                return fail("rate", "the load has one rate at its start: give one");
+            }
+            (StageUnit::Rate, _, Some(rates)) => stages.begin = rates.highest().per_second,
+            _ => {}
+        }
+        Ok(stages)
+    }
+
+    /// Checks that the work can follow the stages.
+    fn check_stages(&self, plan: &Plan) -> Result<(), PlanError> {
+        let stages = plan.work.stages.as_ref();
+        let option = if stages.is_some_and(|stages| stages.purpose == StagesPurpose::Soak) {
+            "soak"
+        } else {
+            "stages"
+        };
+        let fail = |why| Err(self.in_option(option, WorkProblem::Stages(why).into()));
+        for population in &plan.work.populations {
+            let follows = match (&population.load, option) {
+                (_, "soak") | (LoadModel::Closed { .. }, _) => true,
+                (LoadModel::Rate { .. }, _) => {
+                    stages.is_some_and(|stages| stages.unit == StageUnit::Rate)
+                }
+                _ => false,
+            };
+            if !follows {
+                return fail("a recording with its times and a stream keep their own pace");
+            }
+            if population.ends_with_its_work() {
+                return fail("the load must not end by itself, as loops and fileio tests do");
+            }
+        }
+        if plan.work.populations.len() > 1
+            && stages.is_some_and(|stages| stages.unit == StageUnit::Rate)
+        {
+            return fail("populations have rates of their own: give numbers of clients");
+        }
+        let lines = stages.filter(|stages| stages.purpose == StagesPurpose::Lines);
+        let mut populations = plan.work.populations.iter();
+        if lines.is_some() && !populations.clone().any(Population::is_moved) {
+            return fail("no population has a share of the clients, so that none could change");
+        }
+        let has_pauses = |workload: &Workload| {
+            let replay = workload.replay();
+            replay.is_some_and(|replay| replay.recording.has_pauses())
+                || workload.pattern().is_some()
+        };
+        if lines.is_some() && populations.any(|one| has_pauses(&one.workload)) {
+            return fail("a recording with pauses and a pattern keep their own pace");
+        }
+        if !plan.work.events.is_empty() {
+            return fail("events need one load: drop them");
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,108 @@
+//! What is measured in one stage of a load, and the load points that stages become.
+
+use std::time::{Duration, SystemTime};
+
+use super::{
+    ClientUsage, Fairness, GeneratorRecord, LoadPointRecord, PopulationRecord, Punctuality, Tally,
+    TcpRecord,
+};
+use crate::cpu::ServerCpuRecord;
+use crate::load::{Rate, RateScope};
+use crate::stages::{StagePlace, StageUnit};
+
+/// The measurements of one stage. All others are those of the whole load.
+#[derive(Clone, Debug)]
+pub struct StageRecord {
+    /// The stage.
+    pub place: StagePlace,
+    /// How much of it was measured.
+    pub window: Duration,
+    /// Wall-clock time at which it began.
+    pub window_opened: SystemTime,
+    /// Its operations.
+    pub ops: Tally,
+    /// Those of each population, if there are several.
+    pub populations: Vec<Tally>,
+    /// Why it must not be quoted by itself; `None` if nothing is wrong with it.
+    pub invalid: Option<String>,
+    /// The generator's own use of CPU and memory.
+    pub client: ClientUsage,
+    /// Share of all CPUs of this machine that were busy, 0 to 1.
+    pub machine_busy: Option<f64>,
+    /// The server's use of CPU.
+    pub server_cpu: ServerCpuRecord,
+    /// What TCP did, if that was asked for.
+    pub tcp: Option<TcpRecord>,
+}
+
+impl LoadPointRecord {
+    /// Returns a load point for each stage, or this one if the load has none. What is measured
+    /// once for the whole load, such as the log-ons and the state of the generator, is in each.
+    #[must_use]
+    pub fn into_stages(mut self) -> Vec<Self> {
+        let stages = std::mem::take(&mut self.stages);
+        if stages.is_empty() {
+            return vec![self];
+        }
+        let last = stages.len() - 1;
+        let is_of_all = !self.dropouts.is_empty();
+        let points = stages.into_iter().enumerate().map(|(index, stage)| {
+            let whole = self.invalid.clone();
+            let whole = whole.filter(|_| is_of_all || index == last);
+            self.of_stage(StageRecord {
+                invalid: stage.invalid.clone().or(whole),
+                ..stage
+            })
+        });
+        points.collect()
+    }
+
+    fn of_stage(&self, stage: StageRecord) -> Self {
+        let interval = self.series.interval.as_secs().max(1);
+        let from = (stage.place.begin.as_secs() / interval) as usize;
+        let intervals = from..(stage.place.end().as_secs() / interval) as usize;
+        let populations = self.populations.iter().zip(stage.populations);
+        let populations = populations.map(|(population, ops)| PopulationRecord {
+            name: population.name.clone(),
+            clients: population.clients,
+            clients_served: population.clients_served,
+            dropouts: population.dropouts.clone(),
+            punctuality: Punctuality::default(),
+            series: population.series.part(intervals.clone()),
+            ops,
+        });
+        let service = stage.ops.window_all().service;
+        let in_flight_ns = service.mean() * service.len() as f64;
+        Self {
+            clients: match stage.place.unit {
+                StageUnit::Clients => stage.place.to as u32,
+                StageUnit::Rate => self.clients,
+            },
+            rate: match stage.place.unit {
+                StageUnit::Clients => None,
+                StageUnit::Rate => Some(Rate {
+                    per_second: stage.place.to,
+                    scope: RateScope::Total,
+                }),
+            },
+            window: stage.window,
+            window_opened: stage.window_opened,
+            populations: populations.collect(),
+            series: self.series.part(intervals),
+            in_flight: Duration::from_nanos(in_flight_ns as u64),
+            punctuality: Punctuality::default(),
+            fairness: Fairness::default(),
+            invalid: stage.invalid,
+            client: stage.client,
+            server_cpu: stage.server_cpu,
+            tcp: stage.tcp,
+            generator: GeneratorRecord {
+                machine_busy: stage.machine_busy,
+                ..self.generator.clone()
+            },
+            ops: stage.ops,
+            stage: Some(stage.place),
+            ..self.clone()
+        }
+    }
+}

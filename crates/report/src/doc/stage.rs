@@ -1,0 +1,50 @@
+//! The part of a document that says which stage a load point is.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use smbench_model::stages::{StagePlace, StageUnit};
+
+use super::Named;
+
+/// A stage of a load: a line from one level to another.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StageDoc {
+    /// Its number in the load, from 1.
+    pub number: u32,
+    /// What changes.
+    pub unit: Named<StageUnitDoc>,
+    /// Seconds from the start of the window of the whole load to its start.
+    pub begin_s: f64,
+    /// How long it takes, in seconds. `window_s` has how much of it was measured.
+    pub length_s: f64,
+    /// The level at its start, in clients or in operations per second.
+    pub from: f64,
+    /// The level at its end.
+    pub to: f64,
+}
+
+/// What changes in stages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum StageUnitDoc {
+    /// The number of clients.
+    Clients,
+    /// The rate of all clients together.
+    Rate,
+}
+
+impl From<&StagePlace> for StageDoc {
+    fn from(place: &StagePlace) -> Self {
+        Self {
+            number: place.number,
+            unit: Named::Known(match place.unit {
+                StageUnit::Clients => StageUnitDoc::Clients,
+                StageUnit::Rate => StageUnitDoc::Rate,
+            }),
+            begin_s: place.begin.as_secs_f64(),
+            length_s: place.length.as_secs_f64(),
+            from: place.from,
+            to: place.to,
+        }
+    }
+}
