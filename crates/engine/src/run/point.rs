@@ -40,7 +40,7 @@ use crate::worker::assignment::WorkerResult;
 use crate::worker::schedule::Schedule;
 use cpu_reader::Seen;
 use failed::{Excuse, differing, failed};
-use hosts::{late_first, others};
+use hosts::{others, take_others};
 use join::EndedWorkers;
 use judged::{judged, late_steps};
 use populations::{exchange_for, population_loads, population_records};
@@ -65,7 +65,7 @@ pub(super) async fn measure(
     let EndedWorkers {
         all: mut outcome,
         own: of_own,
-        populations: ends,
+        populations: mut ends,
     } = workers.join().await?;
     let (observed, cpu_reader) = observed?;
     let seen = cpu_reader.seen().await.ok_or(RunError::Panicked)?;
@@ -81,12 +81,7 @@ pub(super) async fn measure(
     if let (Some(part), true) = (&mut part, context.cancel.is_cancelled()) {
         part.faults.push(INTERRUPTED.to_owned());
     }
-    let others = std::mem::take(&mut outcome.hosts);
-    if !others.is_empty() {
-        outcome
-            .faults
-            .extend(late_first(&observed.schedule, of_own.late));
-    }
+    let others = take_others(&mut outcome, &observed.schedule, of_own.late);
     let (observed, seen) = (&observed, &seen);
     let late = of_own.late;
     let own = exchange.finish_own().map(|(ops, series)| {
@@ -100,6 +95,8 @@ pub(super) async fn measure(
         };
         own.into_own_part(context, load, point)
     });
+    let of_populations = ends.iter_mut().map(|end| std::mem::take(&mut end.stages));
+    let of_populations = of_populations.collect();
     let measured = PointMeasurements {
         observed,
         outcome,
@@ -114,6 +111,8 @@ pub(super) async fn measure(
         seen,
         load_end: measured.outcome.ended,
         excuse: excuse(context),
+        punctuality: measured.outcome.figures.stages.clone(),
+        of_populations,
     };
     let stages = of_stages.records(exchange.finish_stages());
     let mut record = measured.into_record(context, point);

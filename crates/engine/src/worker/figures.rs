@@ -6,7 +6,7 @@ use smbench_model::record::{Fairness, Punctuality};
 
 /// Sums over groups. Each group is added once, when its load has ended for any
 /// reason.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Figures {
     /// Number of clients that completed an operation in the window.
     pub(crate) served: u32,
@@ -21,6 +21,8 @@ pub(crate) struct Figures {
     pub(crate) unsent: u32,
     /// How punctually the clients sent due operations.
     pub(crate) punctuality: Punctuality,
+    /// The same by stage, if the load has stages.
+    pub(crate) stages: Vec<Punctuality>,
     /// How evenly the clients were served.
     pub(crate) fairness: Fairness,
     /// Sum over operations of their time in flight within the window.
@@ -35,7 +37,16 @@ impl Figures {
         self.held_back = self.held_back + other.held_back;
         self.unsent += other.unsent;
         self.punctuality = self.punctuality + other.punctuality;
+        add_stages(&mut self.stages, &other.stages);
         self.fairness.merge(&other.fairness);
         self.in_flight = self.in_flight + other.in_flight;
+    }
+}
+
+/// Adds what others counted in each stage.
+pub(crate) fn add_stages(stages: &mut Vec<Punctuality>, others: &[Punctuality]) {
+    stages.resize(stages.len().max(others.len()), Punctuality::default());
+    for (stage, other) in stages.iter_mut().zip(others) {
+        *stage = *stage + *other;
     }
 }

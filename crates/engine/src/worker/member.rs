@@ -1,6 +1,7 @@
 //! One client: its next operations, and the data that it writes.
 
 mod punctual;
+mod staged;
 mod waits;
 mod watching;
 
@@ -23,6 +24,8 @@ use crate::worker::frames::Frames;
 use crate::worker::pace::Pace;
 use crate::worker::schedule::Schedule;
 use crate::worker::supply::Supply;
+pub(crate) use staged::StageEnds;
+use staged::StagedCounts;
 use waits::Waits;
 
 /// A slot to be served.
@@ -66,6 +69,8 @@ pub(super) struct Member<S> {
     /// Actions due from the first instant on and before the second are counted.
     window: (Nanos, Nanos),
     punctuality: Punctuality,
+    /// The same by stage, if the load has stages.
+    staged: Option<Box<StagedCounts>>,
     /// The frames of a stream.
     frames: Option<Box<Frames>>,
     /// Slots of the group whose actions have a further request, the longest waiting
@@ -107,6 +112,7 @@ impl<S: Supply> Member<S> {
             patience: Nanos::MAX,
             window: (Nanos::MAX, Nanos(0)),
             punctuality: Punctuality::default(),
+            staged: None,
             frames: None,
             continuing: VecDeque::new(),
             watching: Vec::new(),
@@ -127,6 +133,11 @@ impl<S: Supply> Member<S> {
     /// Sets the window; only actions due in it are counted.
     pub(super) const fn observe(&mut self, schedule: &Schedule) {
         self.window = (schedule.open, schedule.close);
+    }
+
+    /// Counts by stage as well.
+    pub(crate) fn divide(&mut self, ends: &StageEnds) {
+        self.staged = Some(Box::new(StagedCounts::new(ends)));
     }
 
     /// Starts the plan's load model at `starts`, for a load point with this number of
@@ -240,7 +251,7 @@ impl<S: Supply> Member<S> {
     #[inline]
     pub(super) fn release(&mut self, slot: u32, now: Nanos) {
         if self.is_paced {
-            self.punctuality.answered += u64::from(self.is_counted(now));
+            self.count_answer(now);
         }
         if self.is_retired {
             return;

@@ -32,6 +32,7 @@ use crate::worker::figures::Figures;
 use crate::worker::gauge;
 use crate::worker::group::Group;
 use crate::worker::load_control::LoadControl;
+use crate::worker::member::StageEnds;
 use crate::worker::notes::NotePad;
 use crate::worker::recorder_exchange::IntervalRecorder;
 use crate::worker::schedule::{Schedule, Schedules};
@@ -257,6 +258,8 @@ fn push_groups<'a, D: Driver, S: Supply + 'a>(
     let cost = worker.plan.largest_charge();
     let under_load = Rc::new(Cell::new(groups.len()));
     let events = EventInstants::of(&worker.plan.work.events, schedule.open);
+    let stages = worker.plan.work.stages.as_ref();
+    let stage_ends = stages.map(|stages| StageEnds::of(stages, schedule.open));
     for (number, mut group) in groups.into_iter().enumerate() {
         group.number = number;
         group.window_end = schedule.close;
@@ -264,6 +267,9 @@ fn push_groups<'a, D: Driver, S: Supply + 'a>(
         group.clients.events = events.clone();
         for member in &mut group.clients.members {
             member.observe(&schedule);
+            if let Some(ends) = &stage_ends {
+                member.divide(ends);
+            }
             if control.alarm.is_some() {
                 // The schedule counts the clients of all populations.
                 let clients = schedule.clients.min(worker.clients);

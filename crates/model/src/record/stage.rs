@@ -21,8 +21,10 @@ pub struct StageRecord {
     pub window_opened: SystemTime,
     /// Its operations.
     pub ops: Tally,
-    /// Those of each population, if there are several.
-    pub populations: Vec<Tally>,
+    /// How punctual its actions were that are due by the clock.
+    pub punctuality: Punctuality,
+    /// The parts of the populations, if there are several.
+    pub populations: Vec<PopulationStage>,
     /// Why it must not be quoted by itself; `None` if nothing is wrong with it.
     pub invalid: Option<String>,
     /// The generator's own use of CPU and memory.
@@ -33,6 +35,15 @@ pub struct StageRecord {
     pub server_cpu: ServerCpuRecord,
     /// What TCP did, if that was asked for.
     pub tcp: Option<TcpRecord>,
+}
+
+/// The part of a population in a stage.
+#[derive(Clone, Debug)]
+pub struct PopulationStage {
+    /// Its operations.
+    pub ops: Tally,
+    /// How punctual its actions were that are due by the clock.
+    pub punctuality: Punctuality,
 }
 
 impl LoadPointRecord {
@@ -62,14 +73,14 @@ impl LoadPointRecord {
         let from = (stage.place.begin.as_secs() / interval) as usize;
         let intervals = from..(stage.place.end().as_secs() / interval) as usize;
         let populations = self.populations.iter().zip(stage.populations);
-        let populations = populations.map(|(population, ops)| PopulationRecord {
+        let populations = populations.map(|(population, of_stage)| PopulationRecord {
             name: population.name.clone(),
             clients: population.clients,
             clients_served: population.clients_served,
             dropouts: population.dropouts.clone(),
-            punctuality: Punctuality::default(),
+            punctuality: of_stage.punctuality,
             series: population.series.part(intervals.clone()),
-            ops,
+            ops: of_stage.ops,
         });
         let service = stage.ops.window_all().service;
         let in_flight_ns = service.mean() * service.len() as f64;
@@ -90,7 +101,7 @@ impl LoadPointRecord {
             populations: populations.collect(),
             series: self.series.part(intervals),
             in_flight: Duration::from_nanos(in_flight_ns as u64),
-            punctuality: Punctuality::default(),
+            punctuality: stage.punctuality,
             fairness: Fairness::default(),
             invalid: stage.invalid,
             client: stage.client,

@@ -302,7 +302,8 @@ mod tests {
         let cancel = Cancel::default();
         let (_schedules, schedules) = tokio::sync::watch::channel(Some(schedule));
         let schedules = (schedule, schedules);
-        let cpu_reader = CpuReader::start(schedules, Vec::new(), cancel.clone(), meters, (load, kept)).unwrap();
+        let cpu_reader =
+            CpuReader::start(schedules, Vec::new(), cancel.clone(), meters, (load, kept)).unwrap();
         // Waits so that the thread has reached the window if it is open.
         tokio::time::sleep(Duration::from_millis(50)).await;
         what_ends_it(held, &cancel);

@@ -21,6 +21,7 @@ use crate::hosts::proxy::{self, ProxyAssignment};
 use crate::hosts::{APART_MAX, HostChannel, PointOrder};
 use crate::run::context::Context;
 use crate::run::error::RunError;
+use crate::worker::assignment::WorkerResult;
 use crate::worker::recorder_exchange::RecorderExchange;
 use crate::worker::schedule::{Schedule, Schedules};
 
@@ -142,8 +143,22 @@ fn generator(hosts: &[HostRecord]) -> GeneratorRecord {
     }
 }
 
+/// Takes the parts of other hosts out of a result. Adds a fault to it if the first host began
+/// its load late.
+pub(super) fn take_others(
+    outcome: &mut WorkerResult,
+    schedule: &Schedule,
+    late: Option<Nanos>,
+) -> Vec<HostRecord> {
+    let others = std::mem::take(&mut outcome.hosts);
+    if !others.is_empty() {
+        outcome.faults.extend(late_first(schedule, late));
+    }
+    others
+}
+
 /// Describes a first host whose window is not whole, because it began its load late.
-pub(super) fn late_first(schedule: &Schedule, late: Option<Nanos>) -> Option<String> {
+fn late_first(schedule: &Schedule, late: Option<Nanos>) -> Option<String> {
     let missed = late?.since(schedule.open - schedule.begin);
     let window = (schedule.close - schedule.open).0 as f64;
     (missed.0 as f64 > window * APART_MAX).then(|| {

@@ -8,6 +8,7 @@ use super::workers::Workers;
 use crate::drivers::untrusted::ForeignPanic;
 use crate::run::error::RunError;
 use crate::worker::assignment::WorkerResult;
+use crate::worker::figures::add_stages;
 
 /// The results of workers that have ended.
 pub(super) struct EndedWorkers {
@@ -27,6 +28,8 @@ pub(super) struct PopulationEnd {
     pub(super) served: u32,
     /// How punctual its actions were that are due by the clock.
     pub(super) punctuality: Punctuality,
+    /// The same by stage, if the load has stages.
+    pub(super) stages: Vec<Punctuality>,
 }
 
 /// The ends of the populations so far.
@@ -58,6 +61,7 @@ impl PopulationEnds {
             of.dropouts.extend_from_slice(&outcome.dropouts);
             of.served += outcome.figures.served;
             of.punctuality = of.punctuality + outcome.figures.punctuality;
+            add_stages(&mut of.stages, &outcome.figures.stages);
         }
     }
 

@@ -1,7 +1,7 @@
 //! The stages of a load point: where they end, and what was measured in each.
 
 use smbench_model::Nanos;
-use smbench_model::record::{StageRecord, Tally};
+use smbench_model::record::{PopulationStage, Punctuality, StageRecord, Tally};
 use smbench_model::stages::{StagePlace, Stages};
 
 use super::cpu_reader::Seen;
@@ -30,6 +30,11 @@ pub(super) fn ends_between(stages: Option<&Stages>, schedule: &Schedule) -> Vec<
     ends.filter(|end| *end < schedule.close).collect()
 }
 
+/// Returns what was counted in a stage.
+fn of_stage(counts: &[Punctuality], index: usize) -> Punctuality {
+    counts.get(index).copied().unwrap_or_default()
+}
+
 /// What the stages of a load point have in common.
 pub(super) struct StageMeasurements<'a> {
     pub(super) context: &'a Context<'a>,
@@ -39,6 +44,10 @@ pub(super) struct StageMeasurements<'a> {
     pub(super) load_end: Nanos,
     /// What may go wrong with operations.
     pub(super) excuse: Excuse,
+    /// How punctual the actions of each stage were.
+    pub(super) punctuality: Vec<Punctuality>,
+    /// Those of each population, if there are several.
+    pub(super) of_populations: Vec<Vec<Punctuality>>,
 }
 
 impl StageMeasurements<'_> {
@@ -49,7 +58,12 @@ impl StageMeasurements<'_> {
         let mut populations: Vec<_> = sums.populations.into_iter().map(Vec::into_iter).collect();
         let measured = places.zip(sums.all).enumerate();
         let records = measured.map(|(index, (place, ops))| {
-            let populations = populations.iter_mut().filter_map(Iterator::next).collect();
+            let populations = populations.iter_mut().filter_map(Iterator::next);
+            let punctual = self.of_populations.iter().map(|of| of_stage(of, index));
+            let populations = populations.zip(punctual);
+            let populations =
+                populations.map(|(ops, punctuality)| PopulationStage { ops, punctuality });
+            let populations = populations.collect();
             self.record(index, place, ops, populations)
         });
         records
@@ -62,7 +76,7 @@ impl StageMeasurements<'_> {
         index: usize,
         place: StagePlace,
         ops: Tally,
-        populations: Vec<Tally>,
+        populations: Vec<PopulationStage>,
     ) -> StageRecord {
         let begin = self.observed.schedule.open + place.begin.into();
         let end = (begin + place.length.into()).min(self.observed.closed);
@@ -82,6 +96,7 @@ impl StageMeasurements<'_> {
             window: window.into(),
             window_opened: clock::wall_at(begin),
             ops,
+            punctuality: of_stage(&self.punctuality, index),
             populations,
             client,
             machine_busy,

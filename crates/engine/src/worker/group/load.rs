@@ -16,7 +16,7 @@ use super::Group;
 use crate::drivers::driver::Driver;
 use crate::drivers::dropped::Dropped;
 use crate::machine::clock;
-use crate::worker::figures::Figures;
+use crate::worker::figures::{Figures, add_stages};
 use crate::worker::load_control::LoadControl;
 use crate::worker::shared::Shared;
 use crate::worker::supply::Supply;
@@ -103,6 +103,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
             figures.starved = figures.starved + member.waits.starved;
             figures.unsent += u32::from(member.has_unsent());
             figures.punctuality = figures.punctuality + member.punctuality();
+            add_stages(&mut figures.stages, member.stage_punctuality());
             figures.fairness.add(member.completed, member.busy);
         }
         figures

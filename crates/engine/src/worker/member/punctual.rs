@@ -22,10 +22,33 @@ impl<S> Member<S> {
 
     pub(super) fn count(&mut self, due: Nanos, delay: Nanos) {
         if self.is_counted(due) {
-            self.punctuality.due += 1;
-            self.punctuality.late += u64::from(delay > LATE);
-            self.punctuality.delay_max = self.punctuality.delay_max.max(delay);
+            self.note(due, |counts| {
+                counts.due += 1;
+                counts.late += u64::from(delay > LATE);
+                counts.delay_max = counts.delay_max.max(delay);
+            });
         }
+    }
+
+    /// Counts an action that ended at `now`.
+    pub(super) fn count_answer(&mut self, now: Nanos) {
+        if self.is_counted(now) {
+            self.note(now, |counts| counts.answered += 1);
+        }
+    }
+
+    /// Changes the counts, and those of the stage at an instant.
+    #[inline]
+    fn note(&mut self, at: Nanos, change: impl Fn(&mut Punctuality)) {
+        change(&mut self.punctuality);
+        if let Some(of_stage) = self.staged.as_mut().and_then(|staged| staged.at(at)) {
+            change(of_stage);
+        }
+    }
+
+    /// Returns how punctual the client was in each stage; nothing if the load has none.
+    pub(crate) fn stage_punctuality(&self) -> &[Punctuality] {
+        self.staged.as_ref().map_or(&[], |staged| staged.all())
     }
 
     /// Returns how punctual the client was.
@@ -97,8 +120,10 @@ impl<S> Member<S> {
             let due = arrivals.take();
             self.miss_frame(due, now);
             if self.is_counted(due) {
-                self.punctuality.due += 1;
-                self.punctuality.dropped += 1;
+                self.note(due, |counts| {
+                    counts.due += 1;
+                    counts.dropped += 1;
+                });
                 self.leave_unanswered(1, due, now);
             }
         }
@@ -137,8 +162,10 @@ impl<S> Member<S> {
 
     /// Counts `count` operations as unanswered; the first was due at `first`.
     fn leave_unanswered(&mut self, count: u64, first: Nanos, now: Nanos) {
-        let kept = &mut self.punctuality;
-        kept.unanswered += count;
-        kept.unanswered_max = kept.unanswered_max.max(now.since(first));
+        let waited = now.since(first);
+        self.note(first, |counts| {
+            counts.unanswered += count;
+            counts.unanswered_max = counts.unanswered_max.max(waited);
+        });
     }
 }
