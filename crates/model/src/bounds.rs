@@ -43,3 +43,6 @@ pub const OPERATIONS_MAX: usize = 100;
 
 /// Memory limit of verification in bytes: enough for 85 GiB of files.
 pub(crate) const VERIFY_MEMORY_MAX: u64 = 4 << 30;
+/// The largest number of intervals of a load point. A longer window, in seconds,
+/// has longer intervals of whole seconds.
+pub const INTERVALS_MAX: u32 = 3600;

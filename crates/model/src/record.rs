@@ -51,7 +51,7 @@ pub use recorder::{
 pub use recycle::RecycleBin;
 pub use run::{Origin, Outcome, RunRecord, ServerFacts, SplitSizes, add_clause};
 pub use series::{INTERVALS_MAX, IntervalSummary, Series, SeriesDetail};
-pub use stage::{PopulationStage, StageRecord};
+pub use stage::{PopulationStage, StageMemory, StageRecord};
 pub use tally::{OpTotals, Phase, Tally};
 pub use tcp::{TcpRecord, TcpRtt, TcpUse};
 pub use verification::Verification;

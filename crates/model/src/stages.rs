@@ -8,9 +8,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::bounds::INTERVALS_MAX;
 use crate::lists::clients::CLIENTS_MAX;
 use crate::load::{RATE_MAX, RATE_MIN};
-use crate::record::INTERVALS_MAX;
 use crate::units::{format_duration, parse_count, parse_duration};
 
 /// The largest number of stages.

@@ -25,8 +25,8 @@ use smbench_model::sessions::Caching;
 use crate::doc::{
     BuildDoc, CalibrationDoc, ClientDoc, DriverDoc, EventDoc, FairnessDoc, FlushDoc, GeneratorDoc,
     LinkDoc, LoadPointDoc, MachineDoc, Named, OutcomeDoc, PlanDoc, RunDoc, SCHEMA_VERSION,
-    STALL_NS_MIN, SeriesDoc, ServerCountersDoc, ServerCpuDoc, ServerDoc, ServerLocation, StageDoc,
-    StorageDoc, TcpDoc, ToolDoc, WriteDoc,
+    STALL_NS_MIN, SeriesDoc, ServerCountersDoc, ServerCpuDoc, ServerDoc, ServerLocation, SoakDoc,
+    StageDoc, StageMemoryDoc, StorageDoc, TcpDoc, ToolDoc, WriteDoc,
 };
 use crate::latency::LatencyDoc;
 use crate::passes::summary;
@@ -128,7 +128,7 @@ impl RunDoc {
         };
         // The formatter panics if the clock is set before 1970.
         let started = record.started.max(SystemTime::UNIX_EPOCH);
-        Self {
+        let doc = Self {
             schema_version: SCHEMA_VERSION,
             tool: ToolDoc::this(),
             started: humantime::format_rfc3339_seconds(started).to_string(),
@@ -147,6 +147,7 @@ impl RunDoc {
             repeats,
             peak,
             curve,
+            soak: None,
             find: None,
             conditions: Vec::new(),
             noted: record.noted.clone(),
@@ -154,7 +155,9 @@ impl RunDoc {
             recycle_bins: record.recycle_bins.clone(),
             space_kept: record.space_kept.clone(),
             space_unchecked: record.space_unchecked.clone(),
-        }
+        };
+        let soak = SoakDoc::of(&doc);
+        Self { soak, ..doc }
     }
 }
 
@@ -220,6 +223,10 @@ fn load_point(record: &LoadPointRecord) -> LoadPointDoc {
         rate: record.rate.map(|rate| rate.of_all(record.clients)),
         repeat: record.repeat,
         stage: record.stage.as_ref().map(StageDoc::from),
+        memory: record.memory.map(|memory| StageMemoryDoc {
+            own_bytes: memory.own,
+            server_bytes: memory.server,
+        }),
         window_opened: Some(opened(record.window_opened)),
         window_s,
         valid: invalid_reason.is_none(),

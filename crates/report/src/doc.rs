@@ -35,6 +35,7 @@ mod run;
 mod server;
 mod server_cpu;
 mod setup;
+mod soak;
 mod stage;
 mod statistics;
 mod stream;
@@ -76,6 +77,7 @@ pub use server::{
 };
 pub use server_cpu::ServerCpuDoc;
 pub use setup::{AttemptsAtDoc, AttemptsDoc, SetupDoc, SetupFailureDoc};
+pub use soak::{SoakDoc, StageMemoryDoc, TrendDoc};
 pub use stage::{StageDoc, StageUnitDoc};
 pub use statistics::{ColumnsDoc, ConcurrencyDoc, FairnessDoc, SeriesDoc};
 pub use stream::{StreamDoc, StreamsDoc};

@@ -60,6 +60,7 @@ mod population;
 pub mod published;
 mod replayed;
 pub mod server_cpu;
+mod soak;
 pub mod statistics;
 pub mod study;
 pub mod table;

@@ -6,7 +6,6 @@ use std::fmt;
 use itertools::Itertools as _;
 use serde::Serialize;
 
-use crate::doc::StageDoc;
 use crate::units::{self, counted};
 
 /// The number of clients, and the rate where the load points of a run differ in it.
@@ -31,16 +30,6 @@ pub struct LoadStage {
     pub from: f64,
     /// The level at its end.
     pub to: f64,
-}
-
-impl From<&StageDoc> for LoadStage {
-    fn from(stage: &StageDoc) -> Self {
-        Self {
-            number: stage.number,
-            from: stage.from,
-            to: stage.to,
-        }
-    }
 }
 
 impl LoadStage {

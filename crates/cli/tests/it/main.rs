@@ -34,6 +34,7 @@ mod runs;
 mod samba;
 mod scale;
 mod server_cpu;
+mod stages;
 mod stops;
 mod streams;
 mod suites;

@@ -156,6 +156,16 @@ pub(crate) fn usage() -> Usage {
     }
 }
 
+/// Returns the bytes of memory that this process has now; `None` if the system does not tell.
+pub(crate) fn resident_bytes() -> Option<u64> {
+    let pages = procfs::process::Process::myself()
+        .ok()?
+        .statm()
+        .ok()?
+        .resident;
+    Some(pages * procfs::page_size())
+}
+
 /// The number that means the calling thread in sched_setaffinity(2).
 const THIS_THREAD: Pid = Pid::from_raw(0);
 

@@ -115,6 +115,14 @@ enum CpuTotals {
 }
 
 impl Meter {
+    /// Returns the bytes of memory of the server's processes; `None` if they are not known.
+    pub(crate) fn memory(&self) -> Option<u64> {
+        match &self.kind {
+            Ok(SourceKind::Processes(listeners)) => listeners.memory(),
+            _ => None,
+        }
+    }
+
     /// Makes a meter for the server at address `here` on this machine, or for one
     /// elsewhere if `here` is `None`. Looks for the server's processes now.
     pub(crate) fn new(source: &CpuSource, here: Option<SocketAddr>) -> Self {

@@ -233,6 +233,7 @@ impl PointMeasurements<'_> {
             unsent: figures.unsent,
             hooks: HooksRecord::default(),
             stage: None,
+            memory: None,
             stages: Vec::new(),
             events: self.observed.events.clone(),
         }

@@ -12,8 +12,8 @@ use crate::event::EventRecord;
 use crate::hooks::HooksRecord;
 use crate::load::Rate;
 use crate::record::{
-    CountersRecord, Fairness, GeneratorRecord, HostRecord, Punctuality, Series, StageRecord, Tally,
-    TcpRecord,
+    CountersRecord, Fairness, GeneratorRecord, HostRecord, Punctuality, Series, StageMemory,
+    StageRecord, Tally, TcpRecord,
 };
 use crate::stages::StagePlace;
 
@@ -217,6 +217,8 @@ pub struct LoadPointRecord {
     pub events: Vec<EventRecord>,
     /// The stage that it is, if it is one.
     pub stage: Option<StagePlace>,
+    /// Memory at its end, if it is a stage.
+    pub memory: Option<StageMemory>,
     /// What was measured in each stage, if it is a whole load with stages.
     pub stages: Vec<StageRecord>,
 }

@@ -13,9 +13,7 @@ use hdrhistogram::Histogram;
 use super::{OpRecord, Recorder, buckets};
 use crate::kind::OpKind;
 
-/// The largest number of intervals of a load point. A longer window, in seconds,
-/// has longer intervals of whole seconds.
-pub const INTERVALS_MAX: u32 = 3600;
+pub use crate::bounds::INTERVALS_MAX;
 
 /// Operations of one kind, or of all, that completed in one interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

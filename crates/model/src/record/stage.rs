@@ -35,6 +35,17 @@ pub struct StageRecord {
     pub server_cpu: ServerCpuRecord,
     /// What TCP did, if that was asked for.
     pub tcp: Option<TcpRecord>,
+    /// Memory at its end.
+    pub memory: StageMemory,
+}
+
+/// Memory at the end of a stage, in resident bytes; `None` where it is not known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StageMemory {
+    /// That of the generator.
+    pub own: Option<u64>,
+    /// That of the server's processes.
+    pub server: Option<u64>,
 }
 
 /// The part of a population in a stage.
@@ -113,6 +124,7 @@ impl LoadPointRecord {
             },
             ops: stage.ops,
             stage: Some(stage.place),
+            memory: Some(stage.memory),
             ..self.clone()
         }
     }

@@ -15,6 +15,7 @@ use super::operation::{DifferenceDoc, FailureDoc, OpDoc, ReplayedDoc, is_asked_f
 use super::population::PopulationPointDoc;
 use super::server_cpu::ServerCpuDoc;
 use super::setup::SetupDoc;
+use super::soak::StageMemoryDoc;
 use super::stage::StageDoc;
 use super::statistics::{ConcurrencyDoc, FairnessDoc, SeriesDoc};
 use super::stream::StreamsDoc;
@@ -38,6 +39,9 @@ pub struct LoadPointDoc {
     /// Absent unless the load has stages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stage: Option<StageDoc>,
+    /// Memory at the end of the stage. Absent unless the load has stages.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<StageMemoryDoc>,
     /// Wall-clock time at which the window opened, RFC 3339 in UTC, to the microsecond. Of several
     /// machines, it is the first. Absent in documents of releases that did not record it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

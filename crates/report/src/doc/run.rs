@@ -20,6 +20,7 @@ use super::machine::MachineDoc;
 use super::plan::PlanDoc;
 use super::point::LoadPointDoc;
 use super::server::{BUILT_IN_NOTE, ServerDoc, ServerLocation};
+use super::soak::SoakDoc;
 use super::tool::ToolDoc;
 use crate::change::Measured;
 use crate::statistics::{Estimate, PassInterval};
@@ -80,6 +81,9 @@ pub struct RunDoc {
     /// rate, and in documents of releases that did not compute it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub curve: Option<CurveDoc>,
+    /// Whether anything drifted in a soak. Absent unless the run is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub soak: Option<SoakDoc>,
     /// The search that chose the load points. Absent if it was no search.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub find: Option<FindDoc>,

@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use smbench_model::stages::{StagePlace, StageUnit};
 
-use super::Named;
+use super::named::Named;
+use crate::load::LoadStage;
 
 /// A stage of a load: a line from one level to another.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -45,6 +46,16 @@ impl From<&StagePlace> for StageDoc {
             length_s: place.length.as_secs_f64(),
             from: place.from,
             to: place.to,
+        }
+    }
+}
+
+impl From<&StageDoc> for LoadStage {
+    fn from(stage: &StageDoc) -> Self {
+        Self {
+            number: stage.number,
+            from: stage.from,
+            to: stage.to,
         }
     }
 }

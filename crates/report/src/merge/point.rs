@@ -159,6 +159,7 @@ pub(super) fn merged(parts: &[PartPoint<'_>]) -> Result<LoadPointDoc, MergeError
     let series = series::merged(parts, duration(parts, parts[0].series.interval_s)?);
     Ok(LoadPointDoc {
         stage: parts[0].point.stage.clone(),
+        memory: None,
         clients,
         rate: rate(parts),
         repeat: parts[0].point.repeat,

@@ -43,6 +43,7 @@ pub(super) fn merged(parts: &[Part], load_points: Vec<LoadPointDoc>) -> Result<R
         repeats,
         peak,
         curve,
+        soak: None,
         find: None,
         conditions: Vec::new(),
         noted: None,

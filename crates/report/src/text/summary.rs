@@ -201,6 +201,15 @@ fn verdict_facts(doc: &RunDoc) -> Vec<Fact> {
         None => Tone::Plain,
     };
     all.extend(until_steady(doc).map(|phrase| Fact::plain("Window", phrase)));
+    let soak = doc.soak.iter().flat_map(|soak| {
+        let tone = match soak.steady {
+            Some(false) => Tone::Caution,
+            _ => Tone::Plain,
+        };
+        let sentences = soak.sentences().into_iter();
+        sentences.map(move |words| Fact::new(tone, "Soak", words))
+    });
+    all.extend(soak);
     let is_void = !curve.rows.iter().all(CurveRow::is_quotable);
     let curve_doc = doc.curve.as_ref().filter(|curve| curve.valid || is_void);
     all.extend(curve_doc.map(|curve| Fact::plain("Curve", overall(curve))));

@@ -292,6 +292,7 @@ pub(crate) fn point(clients: u32, repeat: u32, reads: u64) -> LoadPointRecord {
         hooks: Default::default(),
         events: Vec::new(),
         stage: None,
+        memory: None,
         stages: Vec::new(),
     }
 }

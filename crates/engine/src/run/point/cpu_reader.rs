@@ -10,7 +10,7 @@
 use std::pin::pin;
 
 use smbench_model::Nanos;
-use smbench_model::record::{ClientUsage, CountersRecord};
+use smbench_model::record::{ClientUsage, CountersRecord, StageMemory};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
@@ -74,6 +74,8 @@ pub(super) struct Seen {
     pub(super) counters: Option<CountersRecord>,
     /// The readings between stages, if the load has stages.
     pub(super) between: Vec<StageReading>,
+    /// Memory at the end of each stage.
+    pub(super) memory: Vec<StageMemory>,
 }
 
 /// The readings between two stages.
@@ -153,15 +155,27 @@ async fn watch(
         () = tokio::time::sleep_until(clock::timer(schedule.open)) => {}
         () = &mut over => {
             let now = read();
-            return Seen { opened: now, closed: now, server: [None, None], tcp: [None, None], counters: None, between: Vec::new() };
+            return Seen { opened: now, closed: now, server: [None, None], tcp: [None, None], counters: None, between: Vec::new(), memory: Vec::new() };
         }
     }
     let opened = read();
     let at_open = look();
     let mut readings = Vec::new();
+    let mut memories = Vec::new();
+    let look_at_memory = || {
+        let meter = meter.clone();
+        tokio::task::spawn_blocking(move || StageMemory {
+            own: process::resident_bytes(),
+            server: meter.memory(),
+        })
+    };
+    let has_stages = !stage_ends.is_empty();
     for end in stage_ends {
         tokio::select! {
-            () = tokio::time::sleep_until(clock::timer(end)) => readings.push((read(), look())),
+            () = tokio::time::sleep_until(clock::timer(end)) => {
+                readings.push((read(), look()));
+                memories.push(look_at_memory());
+            }
             () = &mut over => break,
         }
     }
@@ -171,12 +185,19 @@ async fn watch(
     }
     let closed = read();
     let at_close = look();
+    if has_stages {
+        memories.push(look_at_memory());
+    }
     let (server_open, tcp_open) = finished(at_open).await;
     let (server_close, tcp_close) = finished(at_close).await;
     let mut between = Vec::new();
     for (used, look) in readings {
         let (server, tcp) = finished(look).await;
         between.push(StageReading { used, server, tcp });
+    }
+    let mut memory = Vec::new();
+    for look in memories {
+        memory.push(look.await.unwrap_or_default());
     }
     Seen {
         opened,
@@ -185,6 +206,7 @@ async fn watch(
         tcp: [tcp_open, tcp_close],
         counters: None,
         between,
+        memory,
     }
 }
 
@@ -240,6 +262,7 @@ impl Seen {
             tcp: [tcp_open, tcp_close],
             counters: None,
             between: Vec::new(),
+            memory: Vec::new(),
         }
     }
 

@@ -102,6 +102,7 @@ impl StageMeasurements<'_> {
             machine_busy,
             server_cpu,
             tcp,
+            memory: self.seen.memory.get(index).copied().unwrap_or_default(),
         }
     }
 }

@@ -1,0 +1,152 @@
+//! Loads that follow lines, and soaks.
+
+use serde_json::Value;
+use smbench_lab::{EmbeddedOptions, EmbeddedServer};
+
+use crate::support::{Place, json};
+
+fn server() -> EmbeddedServer {
+    EmbeddedServer::start(EmbeddedOptions::default()).unwrap()
+}
+
+fn run(server: &EmbeddedServer, options: &[&str]) -> Value {
+    let place = Place::new();
+    let url = server.url();
+    let run = ["run", &url, "-p=read-4k", "--threads=2", "--json=-"];
+    let said = place.smbench_as(server.password(), &[&run[..], options].concat());
+    let doc = json(&said.stdout);
+    let shown = place.results();
+    let text = place.smbench(&["show", shown[0].to_str().unwrap()]);
+    assert!(
+        text.stdout.contains(" in stages ") || text.stdout.contains("a soak of "),
+        "{text:?}"
+    );
+    doc
+}
+
+fn column(doc: &Value, of: impl Fn(&Value) -> f64) -> Vec<f64> {
+    doc["load_points"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(of)
+        .collect()
+}
+
+#[test]
+fn each_stage_of_clients_is_a_load_point() {
+    let doc = run(&server(), &["-c=2", "--stages=2s:8,1s:8,0s:4,1s:0"]);
+    assert_eq!(doc["plan"]["stages"], "2s:8,1s:8,0s:4,1s:0");
+    assert_eq!(doc["plan"]["load_points"][0], 8);
+    let stage = |key: &'static str| column(&doc, |point| point["stage"][key].as_f64().unwrap());
+    assert_eq!(stage("number"), [1.0, 2.0, 3.0]);
+    assert_eq!(stage("from"), [2.0, 8.0, 4.0]);
+    assert_eq!(stage("to"), [8.0, 8.0, 0.0]);
+    assert_eq!(stage("begin_s"), [0.0, 2.0, 3.0]);
+    assert_eq!(
+        column(&doc, |point| point["clients"].as_f64().unwrap()),
+        [8.0, 8.0, 0.0]
+    );
+    assert_eq!(
+        column(&doc, |point| point["window_s"].as_f64().unwrap()),
+        [2.0, 1.0, 1.0]
+    );
+    assert_eq!(
+        column(&doc, |point| point["errors"].as_f64().unwrap()),
+        [0.0; 3]
+    );
+    let points = doc["load_points"].as_array().unwrap();
+    for point in points {
+        let read = &point["ops"]["read"]["count"];
+        let seconds = point["series"]["all"]["count"].as_array().unwrap();
+        let of_seconds: u64 = seconds.iter().map(|count| count.as_u64().unwrap()).sum();
+        assert_eq!(read.as_u64().unwrap(), of_seconds, "{point:#}");
+    }
+    assert_eq!(doc["curve"], Value::Null);
+}
+
+/// Arrivals of a line are exact: the area below it, per stage.
+#[test]
+fn a_rate_follows_its_line() {
+    let doc = run(&server(), &["-c=4", "--stages=2s:200/s,1s:200/s,2s:0/s"]);
+    let due = column(&doc, |point| {
+        point["offered"]["operations"].as_f64().unwrap()
+    });
+    // The clients take turns, so that each may be one operation to either side.
+    for (due, expected) in due.iter().zip([200.0, 200.0, 200.0]) {
+        assert!((due - expected).abs() <= 4.0, "{doc:#}");
+    }
+    let whole: f64 = due.iter().sum();
+    assert!((whole - 600.0).abs() <= 4.0, "{whole}");
+}
+
+#[test]
+fn a_soak_has_rows_and_trends() {
+    let doc = run(&server(), &["-c=2", "--soak=10s"]);
+    let soak = &doc["soak"];
+    assert_eq!(doc["load_points"].as_array().unwrap().len(), 10);
+    assert_eq!(soak["length_s"], 10.0, "{soak:#}");
+    let memory = column(&doc, |point| point["memory"]["own_bytes"].as_f64().unwrap());
+    assert!(memory.iter().all(|bytes| *bytes > 1e6), "{memory:?}");
+    let trends = soak["trends"].as_array().unwrap();
+    let names: Vec<_> = trends
+        .iter()
+        .map(|trend| trend["name"].as_str().unwrap())
+        .collect();
+    for name in [
+        "latency_mean_ns",
+        "ops_per_s",
+        "errors_per_s",
+        "own_memory_bytes",
+    ] {
+        assert!(names.contains(&name), "{soak:#}");
+    }
+}
+
+#[test]
+fn stages_that_do_not_fit_are_named() {
+    let place = Place::new();
+    for (options, expected) in [
+        (
+            &["--stages=2m:0"][..],
+            "the stages go nowhere: all their levels are 0",
+        ),
+        (
+            &["--stages=2m:5", "-d=5s"],
+            "--duration: stages: they say how long the load takes",
+        ),
+        (
+            &["--stages=2m:5", "--loops=2"],
+            "--loops: stages: they say how long the load takes",
+        ),
+        (
+            &["--stages=2m:5", "--rate=9"],
+            "--rate: stages: they have numbers of clients",
+        ),
+        (
+            &["--stages=2m:5", "-c=1,2"],
+            "--clients: stages: the load has one number of clients",
+        ),
+        (
+            &["--stages=2m:5", "--soak=1h"],
+            "--soak: stages: a soak has none: drop one of them",
+        ),
+        (
+            &["--stages=2m:5", "--event=at 1s: drop 9%"],
+            "--stages: stages: events need one load",
+        ),
+        (
+            &["--soak=100ms"],
+            "--soak: a stage takes 100ms: give whole seconds",
+        ),
+    ] {
+        let plan = ["plan", "-p=read-4k"];
+        let said = place.smbench(&[&plan[..], options].concat());
+        assert_eq!(said.code(), Some(2), "{said:?}");
+        assert!(
+            said.stderr.contains(expected),
+            "{options:?}: {}",
+            said.stderr
+        );
+    }
+}

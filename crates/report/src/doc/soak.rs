@@ -1,0 +1,50 @@
+//! The part of a document that says whether anything drifted in a soak.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The trends of a soak: one load over a long time, with a load point per row.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SoakDoc {
+    /// Number of rows: the valid load points.
+    pub rows: u32,
+    /// Seconds from the start of the first row to the end of the last one.
+    pub length_s: f64,
+    /// Whether nothing drifted. `null` with too few rows to tell.
+    pub steady: Option<bool>,
+    /// What was looked at.
+    pub trends: Vec<TrendDoc>,
+}
+
+/// The trend of one value over the rows of a soak.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TrendDoc {
+    /// The value: `latency_mean_ns`, `latency_p99_ns`, `ops_per_s`, `errors_per_s`,
+    /// `server_memory_bytes` or `own_memory_bytes`.
+    pub name: String,
+    /// The median of the first rows, a fifth of all.
+    pub first: f64,
+    /// The median of the last rows, a fifth of all.
+    pub last: f64,
+    /// The slope per hour (Theil-Sen: the median of the slopes between all pairs of rows).
+    pub per_hour: f64,
+    /// The slope per hour in percent of `first`; `null` if that is 0.
+    pub percent_per_hour: Option<f64>,
+    /// The probability of such an order of values without a trend (Mann-Kendall test, two sides).
+    pub p: f64,
+    /// Whether it drifted: `p` is below 0.001, and the change over the soak is more than a value
+    /// that does not matter.
+    pub drifts: bool,
+    /// Seconds from the start of the soak from which the values are beyond those of the first
+    /// rows; `null` unless it drifted.
+    pub since_s: Option<f64>,
+}
+
+/// Memory at the end of a stage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct StageMemoryDoc {
+    /// Resident bytes of smbench; `null` if the system does not tell.
+    pub own_bytes: Option<u64>,
+    /// Resident bytes of the server's processes; `null` if they are not known.
+    pub server_bytes: Option<u64>,
+}

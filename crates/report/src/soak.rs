@@ -1,0 +1,319 @@
+//! Trends of a soak: whether latency, rate, errors or memory drifted under an even load.
+//!
+//! A value drifts if its order over the rows is unlikely without a trend (Mann-Kendall, with the
+//! correction for ties), and if the change is large enough to matter. The size of the change is
+//! the median of the slopes between all pairs of rows (Sen 1968), which a few bad rows do not
+//! move.
+
+use statrs::distribution::{ContinuousCDF as _, Normal};
+
+use crate::doc::{LoadPointDoc, RunDoc, SoakDoc, TrendDoc};
+use crate::units::{self, bytes};
+
+/// Fewest rows that show a trend.
+const ROWS_MIN: usize = 8;
+/// Highest probability of an order of values that counts as a trend.
+const P_MAX: f64 = 0.001;
+/// Most rows of which all pairs are looked at; of more, rows are left out evenly.
+const ROWS_MAX: usize = 500;
+
+/// A value of the rows.
+struct Watched {
+    name: &'static str,
+    of: fn(&LoadPointDoc) -> Option<f64>,
+    /// Smallest change over the soak that matters, as a part of the value, 0 to 1.
+    share_min: f64,
+    /// Smallest change that matters by itself.
+    change_min: f64,
+    /// What of it a row needs by itself: smbench keeps the numbers of each row.
+    per_row: f64,
+    /// Which way is bad.
+    bad: Bad,
+}
+
+/// The direction in which a change is worse.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Bad {
+    Up,
+    Down,
+}
+
+const MIB: f64 = 1_048_576.0;
+const WATCHED: [Watched; 6] = [
+    Watched {
+        name: "latency_mean_ns",
+        of: |row| row.latency_ns.map(|latency| latency.mean),
+        share_min: 0.1,
+        change_min: 20_000.0,
+        per_row: 0.0,
+        bad: Bad::Up,
+    },
+    Watched {
+        name: "latency_p99_ns",
+        of: |row| row.latency_ns.map(|latency| latency.p99 as f64),
+        share_min: 0.2,
+        change_min: 100_000.0,
+        per_row: 0.0,
+        bad: Bad::Up,
+    },
+    Watched {
+        name: "ops_per_s",
+        of: |row| Some(row.ops_per_s),
+        share_min: 0.1,
+        change_min: 0.1,
+        per_row: 0.0,
+        bad: Bad::Down,
+    },
+    Watched {
+        name: "errors_per_s",
+        of: |row| Some(row.errors as f64 / row.window_s.max(1e-9)),
+        share_min: 0.1,
+        change_min: 1e-6,
+        per_row: 0.0,
+        bad: Bad::Up,
+    },
+    Watched {
+        name: "server_memory_bytes",
+        of: |row| row.memory?.server_bytes.map(|bytes| bytes as f64),
+        share_min: 0.02,
+        change_min: MIB,
+        per_row: 0.0,
+        bad: Bad::Up,
+    },
+    Watched {
+        name: "own_memory_bytes",
+        of: |row| row.memory?.own_bytes.map(|bytes| bytes as f64),
+        share_min: 0.02,
+        change_min: MIB,
+        per_row: MIB / 2.0,
+        bad: Bad::Up,
+    },
+];
+
+/// A value at a time, in seconds from the start of the soak.
+#[derive(Clone, Copy)]
+struct Sample {
+    at_s: f64,
+    value: f64,
+}
+
+impl SoakDoc {
+    /// Returns the trends of a document; `None` if it is not one of a soak.
+    #[must_use]
+    pub fn of(doc: &RunDoc) -> Option<Self> {
+        let stages = doc.plan.stages.as_deref()?;
+        if !stages.starts_with("soak ") {
+            return None;
+        }
+        let rows: Vec<_> = doc.load_points.iter().filter(|row| row.valid).collect();
+        let end = |row: &LoadPointDoc| {
+            row.stage.as_ref().map_or(0.0, |stage| stage.begin_s) + row.window_s
+        };
+        let begin = rows
+            .first()
+            .and_then(|row| Some(row.stage.as_ref()?.begin_s));
+        let trends: Vec<_> = if rows.len() < ROWS_MIN {
+            Vec::new()
+        } else {
+            WATCHED
+                .iter()
+                .filter_map(|watched| trend(watched, &rows))
+                .collect()
+        };
+        Some(Self {
+            rows: u32::try_from(rows.len()).unwrap_or(u32::MAX),
+            length_s: rows
+                .last()
+                .map_or(0.0, |row| end(row) - begin.unwrap_or_default()),
+            steady: (!trends.is_empty()).then(|| !trends.iter().any(|trend| trend.drifts)),
+            trends,
+        })
+    }
+
+    /// Says whether anything drifted, one sentence each.
+    #[must_use]
+    pub fn sentences(&self) -> Vec<String> {
+        let length = units::seconds(self.length_s);
+        match self.steady {
+            None => vec![format!(
+                "{} valid rows are too few to tell a trend: {ROWS_MIN} are needed",
+                self.rows
+            )],
+            Some(true) => vec![format!(
+                "steady over {length}: no value of {} rows drifted",
+                self.rows
+            )],
+            Some(false) => {
+                let drifting = self.trends.iter().filter(|trend| trend.drifts);
+                drifting.map(TrendDoc::sentence).collect()
+            }
+        }
+    }
+}
+
+impl TrendDoc {
+    fn sentence(&self) -> String {
+        let (name, print): (_, fn(f64) -> String) = match self.name.as_str() {
+            "latency_mean_ns" => ("mean response time", |value| units::latency(value)),
+            "latency_p99_ns" => ("p99", |value| units::latency(value)),
+            "ops_per_s" => ("operations per second", |value| units::rate(value)),
+            "errors_per_s" => ("errors per second", |value| units::rate(value)),
+            "server_memory_bytes" => ("memory of the server", |value| bytes(value as u64)),
+            _ => ("memory of smbench", |value| bytes(value as u64)),
+        };
+        let per_hour = self
+            .percent_per_hour
+            .map_or_else(String::new, |percent| format!(", {percent:+.1} % per hour"));
+        let since = units::seconds(self.since_s.unwrap_or_default());
+        format!(
+            "{name} drifted from {} to {}{per_hour}, since {since}",
+            print(self.first),
+            print(self.last)
+        )
+    }
+}
+
+/// Returns the trend of a value; `None` unless each row has it.
+fn trend(watched: &Watched, rows: &[&LoadPointDoc]) -> Option<TrendDoc> {
+    let all = rows.iter().map(|row| {
+        let stage = row.stage.as_ref()?;
+        let value = (watched.of)(row)?;
+        Some(Sample {
+            at_s: stage.begin_s + row.window_s / 2.0,
+            value,
+        })
+    });
+    let all: Vec<Sample> = all.collect::<Option<_>>()?;
+    let step = all.len().div_ceil(ROWS_MAX);
+    let samples: Vec<_> = all.iter().copied().step_by(step).collect();
+    let fifth = (all.len() / 5).max(1);
+    let first = median(all[..fifth].iter().map(|sample| sample.value))?;
+    let last = median(all[all.len() - fifth..].iter().map(|sample| sample.value))?;
+    let slopes =
+        pairs(&samples).map(|(one, other)| (other.value - one.value) / (other.at_s - one.at_s));
+    let per_s = median(slopes)?;
+    let p = mann_kendall(&samples);
+    let change = (per_s * (all.last()?.at_s - all.first()?.at_s)).abs();
+    let is_worse = match watched.bad {
+        Bad::Up => per_s > 0.0,
+        Bad::Down => per_s < 0.0,
+    };
+    let least = watched.change_min + watched.per_row * all.len() as f64;
+    let matters = change >= least && change >= watched.share_min * first.abs();
+    let drifts = p < P_MAX && is_worse && matters;
+    let per_hour = per_s * 3600.0;
+    Some(TrendDoc {
+        name: watched.name.to_owned(),
+        first,
+        last,
+        per_hour,
+        percent_per_hour: (first != 0.0).then(|| per_hour / first.abs() * 100.0),
+        p,
+        drifts,
+        since_s: drifts.then(|| since(&all, fifth, watched.bad)),
+    })
+}
+
+/// Returns when the values leave the range of the first ones for good.
+fn since(all: &[Sample], first: usize, bad: Bad) -> f64 {
+    let values = || all[..first].iter().map(|sample| sample.value);
+    let is_beyond = |sample: &&Sample| match bad {
+        Bad::Up => values().all(|value| sample.value > value),
+        Bad::Down => values().all(|value| sample.value < value),
+    };
+    let beyond = all.iter().rev().take_while(is_beyond).last();
+    let start = all.first().map_or(0.0, |sample| sample.at_s);
+    beyond
+        .or(all.last())
+        .map_or(0.0, |sample| sample.at_s - start)
+}
+
+fn pairs(samples: &[Sample]) -> impl Iterator<Item = (&Sample, &Sample)> {
+    let numbered = samples.iter().enumerate();
+    numbered.flat_map(|(at, one)| samples[at + 1..].iter().map(move |other| (one, other)))
+}
+
+fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let mut sorted: Vec<_> = values.collect();
+    sorted.sort_by(f64::total_cmp);
+    let middle = sorted.len() / 2;
+    let upper = *sorted.get(middle)?;
+    Some(if sorted.len().is_multiple_of(2) {
+        f64::midpoint(sorted[middle - 1], upper)
+    } else {
+        upper
+    })
+}
+
+/// Returns the probability of an order at least as even as this one without a trend (Mann 1945,
+/// Kendall 1975), by the normal approximation.
+fn mann_kendall(samples: &[Sample]) -> f64 {
+    let signs = pairs(samples).map(|(one, other)| match other.value.total_cmp(&one.value) {
+        std::cmp::Ordering::Less => -1_i64,
+        std::cmp::Ordering::Equal => 0,
+        std::cmp::Ordering::Greater => 1,
+    });
+    let sum: i64 = signs.sum();
+    let spread = |count: f64| count * (count - 1.0) * (2.0 * count + 5.0);
+    let mut values: Vec<_> = samples.iter().map(|sample| sample.value).collect();
+    values.sort_by(f64::total_cmp);
+    let ties = values.chunk_by(|one, other| one.total_cmp(other).is_eq());
+    let ties: f64 = ties.map(|tie| spread(tie.len() as f64)).sum();
+    let variance = (spread(samples.len() as f64) - ties) / 18.0;
+    if variance <= 0.0 {
+        return 1.0;
+    }
+    let distance = (sum.unsigned_abs() as f64 - 1.0).max(0.0) / variance.sqrt();
+    let normal = Normal::standard();
+    2.0 * (1.0 - normal.cdf(distance))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn samples(values: impl IntoIterator<Item = f64>) -> Vec<Sample> {
+        let values = values.into_iter().enumerate();
+        values
+            .map(|(at, value)| Sample {
+                at_s: at as f64 * 60.0,
+                value,
+            })
+            .collect()
+    }
+
+    /// The example of Gilbert, "Statistical Methods for Environmental Pollution Monitoring" (1987),
+    /// 16.4.2: of 4 values in rising order S is 6; here by the normal approximation, which the
+    /// larger case shows to be close.
+    #[test]
+    fn an_order_without_a_trend_is_likely_and_a_rising_one_is_not() {
+        let rising = mann_kendall(&samples((0..10).map(f64::from)));
+        // S = 45, variance = 10 * 9 * 25 / 18 = 125, z = 44 / sqrt(125) = 3.9355.
+        assert!((rising - 8.303e-5).abs() < 1e-7, "{rising}");
+        let falling = mann_kendall(&samples((0..10).rev().map(f64::from)));
+        assert!((rising - falling).abs() < 1e-15);
+        assert_eq!(mann_kendall(&samples([5.0; 12])), 1.0);
+        let mixed = mann_kendall(&samples([3.0, 1.0, 4.0, 1.0, 5.0, 9.0, 2.0, 6.0, 5.0, 3.0]));
+        // S = 15, ties of three pairs: variance = (2250 - 3 * 18) / 18 = 122, z = 14 / 11.05.
+        assert!((mixed - 0.205).abs() < 1e-3, "{mixed}");
+    }
+
+    #[test]
+    fn slopes_and_the_beginning_of_a_drift_are_found() {
+        let flat_then_rising = (0..30).map(|at| {
+            if at < 20 {
+                100.0 + f64::from(at % 3)
+            } else {
+                110.0 + f64::from(at)
+            }
+        });
+        let all = samples(flat_then_rising);
+        assert_eq!(since(&all, 6, Bad::Up), 20.0 * 60.0);
+        let line = samples((0..9).map(|at| 7.0 + 2.0 * f64::from(at)));
+        let slopes =
+            pairs(&line).map(|(one, other)| (other.value - one.value) / (other.at_s - one.at_s));
+        assert!((median(slopes).unwrap() - 2.0 / 60.0).abs() < 1e-12);
+        assert_eq!(median([4.0, 1.0].into_iter()), Some(2.5));
+        assert_eq!(median([].into_iter()), None);
+    }
+}
