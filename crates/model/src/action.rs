@@ -13,12 +13,14 @@ mod uses;
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use smbench_protocol::command::create::Disposition;
 use smbench_protocol::command::query_directory::DirectoryClass;
 
 use crate::kind::{Direction, OpKind};
-pub use class::{Attribute, ChangeFilter, CreateOption, CreateSubject, QueryClass, SetClass};
+pub use class::{
+    Attribute, ChangeFilter, CreateOption, CreateSubject, QueryClass, SetClass, TreeRoot,
+};
 pub use dialect::{DialectNeed, dialect_needed};
 pub use missing::MissingName;
 
@@ -146,6 +148,12 @@ pub enum Action {
         #[serde(skip_serializing_if = "Option::is_none")]
         name: Option<MissingName>,
     },
+    /// CREATE, QUERY_INFO and CLOSE in one frame of the newest file that another client has
+    /// copied to the server, again until the server shows it.
+    Neighbour {
+        /// The information to query.
+        class: QueryClass,
+    },
     /// CREATE of a directory, QUERY_DIRECTORY until there are no more names, CLOSE.
     List {
         /// The information returned for each name.
@@ -176,23 +184,6 @@ pub enum Action {
     /// A document is saved: CREATE of a new file, its data, FLUSH, CLOSE; the old document is
     /// renamed, the new file gets its name, and the old one is deleted.
     SaveOffice,
-}
-
-/// The directory in which a walk begins, or in which a name is looked for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TreeRoot {
-    /// That of the files of the run, or the root of their tree.
-    #[default]
-    Files,
-    /// That of the target, with whatever is in it. The directory of the run is left out.
-    Target,
-}
-
-impl TreeRoot {
-    fn is_files(&self) -> bool {
-        *self == Self::Files
-    }
 }
 
 /// The parameters of a CREATE.
@@ -266,6 +257,7 @@ impl Action {
             Self::CreateSetClose { .. } => "create_set_close",
             Self::Stat { .. } => "stat",
             Self::LookupMissing { .. } => "lookup_missing",
+            Self::Neighbour { .. } => "neighbour",
             Self::List { .. } => "list",
             Self::Walk { .. } => "walk",
             Self::CopyIn => "copy_in",
@@ -326,6 +318,7 @@ impl Action {
             Self::CreateSetClose { .. } => &[K::CreateSetClose],
             Self::Stat { .. } => &[K::Stat],
             Self::LookupMissing { .. } => &[K::LookupMissing],
+            Self::Neighbour { .. } => &[K::NeighbourLook],
             Self::List { .. } => &[K::ListOpen, K::ListFirst, K::ListNext, K::ListClose],
             Self::Walk { .. } => &[K::WalkOpen, K::WalkFirst, K::WalkNext, K::WalkClose],
             Self::CopyIn => &[
@@ -387,7 +380,7 @@ impl Action {
                     Range::Request
                 }
             }
-            Self::Stat { .. } | Self::CopyOut => Range::WholeFile,
+            Self::Stat { .. } | Self::Neighbour { .. } | Self::CopyOut => Range::WholeFile,
             Self::LookupMissing {
                 name: Some(name), ..
             } => name.range(),

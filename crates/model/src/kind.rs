@@ -82,6 +82,11 @@ smbench_protocol::named! {
         Stat => "stat",
         /// CREATE of a name that does not exist. OBJECT_NAME_NOT_FOUND is its success.
         LookupMissing => "lookup_missing",
+        /// A look at the newest file that another client has copied to the server, until the
+        /// server shows it.
+        Neighbour => "neighbour",
+        /// One look of a `neighbour`: CREATE, QUERY_INFO and CLOSE in one frame.
+        NeighbourLook => "neighbour_look",
         /// A whole listing: CREATE of a directory, QUERY_DIRECTORY until there are no more
         /// names, CLOSE. The kinds of its requests follow; the parts of an operation are in no
         /// sum, because the whole is.
@@ -262,6 +267,7 @@ impl OpKind {
             | Self::SessionNegotiate
             | Self::SessionLogOn
             | Self::SessionTreeConnect => Self::Session,
+            Self::NeighbourLook => Self::Neighbour,
             Self::ListOpen | Self::ListFirst | Self::ListNext | Self::ListClose => Self::List,
             Self::WalkOpen | Self::WalkFirst | Self::WalkNext | Self::WalkClose => Self::Walk,
             Self::CopyInCreate | Self::CopyInWrite | Self::CopyInTimes | Self::CopyInClose => {

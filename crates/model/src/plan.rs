@@ -155,7 +155,8 @@ impl Plan {
             Action::CreateReadClose => moved.saturating_add(2),
             Action::CreateQueryClose { .. }
             | Action::CreateSetClose { .. }
-            | Action::Stat { .. } => 3,
+            | Action::Stat { .. }
+            | Action::Neighbour { .. } => 3,
             Action::CopyIn | Action::CopyOut => split,
             Action::SaveOffice => split.max(3),
             Action::List { buffer, .. } | Action::Walk { buffer, .. } => charge_for(*buffer),

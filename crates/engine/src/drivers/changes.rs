@@ -1,8 +1,8 @@
 //! The changes that the clients of a run make in the run's directory, for clients that keep
 //! its listing or watch it.
 //!
-//! All clients of a process share them. They are noted only with leases on directories, or with
-//! watches. Changes of other processes are not known here.
+//! All clients of a process share them. They are noted only with leases on directories, with
+//! watches, or if clients look at what others made. Changes of other processes are not known here.
 
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
@@ -89,6 +89,28 @@ pub(super) enum AwaitedNotice {
     All,
 }
 
+/// A file that a client has copied to the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct MadeFile {
+    pub(super) client: u32,
+    pub(super) number: u32,
+}
+
+impl MadeFile {
+    /// Returns it as a number; 0 stands for no file.
+    const fn packed(self) -> u64 {
+        ((self.client as u64) << 32 | self.number as u64) + 1
+    }
+
+    fn unpacked(packed: u64) -> Option<Self> {
+        let packed = packed.checked_sub(1)?;
+        Some(Self {
+            client: (packed >> 32) as u32,
+            number: packed as u32,
+        })
+    }
+}
+
 /// The changes of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Changes {
@@ -99,9 +121,36 @@ pub(crate) struct Changes {
     done: AtomicU64,
     /// Set if some changes are not noted, so that nothing can be timed.
     is_unsure: AtomicBool,
+    /// The newest file that a client has copied to the server.
+    newest: AtomicU64,
+    /// The newest one of another client than that.
+    newest_of_others: AtomicU64,
 }
 
 impl Changes {
+    /// Notes that a client has copied a file to the server.
+    pub(super) fn made(&self, file: MadeFile) {
+        let before = self.newest.swap(file.packed(), SeqCst);
+        let of_other = MadeFile::unpacked(before).filter(|before| before.client != file.client);
+        if of_other.is_some() {
+            self.newest_of_others.store(before, SeqCst);
+        }
+    }
+
+    /// Returns the newest file that another client has copied to the server.
+    pub(super) fn newest_for(&self, client: u32) -> Option<MadeFile> {
+        [&self.newest, &self.newest_of_others]
+            .into_iter()
+            .filter_map(|newest| MadeFile::unpacked(newest.load(SeqCst)))
+            .find(|made| made.client != client)
+    }
+
+    /// Forgets what was copied to the server, because it is removed between load points.
+    pub(super) fn forget_made(&self) {
+        self.newest.store(0, SeqCst);
+        self.newest_of_others.store(0, SeqCst);
+    }
+
     /// Notes that a change is sent.
     pub(super) fn send(&self, what: ChangeOf, now: Nanos) -> SentChange {
         for of in self.sequences(what) {
@@ -263,6 +312,25 @@ mod tests {
         changes.send(ChangeOf::Names, Nanos(6));
         changes.become_unsure();
         assert_eq!(mark.cause(&changes), None);
+    }
+
+    #[test]
+    fn a_client_looks_at_the_newest_file_of_another_one() {
+        let changes = Changes::default();
+        let file = |client, number| MadeFile { client, number };
+        assert_eq!(changes.newest_for(0), None);
+        changes.made(file(0, 0));
+        assert_eq!(changes.newest_for(0), None);
+        assert_eq!(changes.newest_for(1), Some(file(0, 0)));
+        changes.made(file(7, 3));
+        changes.made(file(7, 4));
+        assert_eq!(changes.newest_for(0), Some(file(7, 4)));
+        assert_eq!(changes.newest_for(7), Some(file(0, 0)));
+        let last = file(u32::MAX - 1, u32::MAX);
+        changes.made(last);
+        assert_eq!(changes.newest_for(7), Some(last));
+        changes.forget_made();
+        assert_eq!(changes.newest_for(0), None);
     }
 
     #[test]

@@ -20,7 +20,7 @@ use smbench_model::sessions::Caching;
 use smbench_protocol::command::lease::{LeaseKey, LeaseState};
 use smbench_protocol::{FileId, NtStatus};
 
-use super::changes::{AwaitedNotice, ChangeMark, ChangeOf, Changes, SentChange};
+use super::changes::{AwaitedNotice, ChangeMark, ChangeOf, Changes, MadeFile, SentChange};
 use super::driver::{Answer, Call, Extent, ListingEvent, Sink, slot_of};
 use super::dropped::Dropped;
 use crate::smb::session::caching::Object;
@@ -85,6 +85,10 @@ struct SlotNote {
     change: Option<SentChange>,
     listing: Option<BegunListing>,
     watch: Option<ChangeMark>,
+    /// The file that the client has made once this request is answered.
+    made: Option<MadeFile>,
+    /// The file of another client that is looked at.
+    looked_at: Option<MadeFile>,
 }
 
 /// A listing that is under way.
@@ -116,6 +120,7 @@ impl Listings {
         members: usize,
         slots: usize,
     ) -> Self {
+        changes.forget_made();
         Self {
             changes: Arc::clone(changes),
             lists_changed: files.tree().is_none(),
@@ -243,6 +248,11 @@ impl Listings {
             let took = cause.map(|sent| now.since(sent));
             self.events.push(ListingEvent::Noticed(took));
         }
+        if let Some(made) = note.made.take()
+            && answer.status == NtStatus::SUCCESS
+        {
+            self.changes.made(made);
+        }
         let Some(begun) = &mut note.listing else {
             return;
         };
@@ -268,6 +278,21 @@ impl Listings {
             }
             _ => ListingProgress::Unleased,
         };
+    }
+
+    /// Notes that the last request is sent for a file that a client copies to the server.
+    pub(super) fn make(&mut self, slot: u32, file: MadeFile) {
+        self.notes[slot_of(slot)].made = Some(file);
+    }
+
+    /// Returns the file of another client that a slot looks at; `None` as long as there is none.
+    pub(super) fn looked_at(&mut self, call: &Call, client: u32) -> Option<MadeFile> {
+        let looked_at = &mut self.notes[slot_of(call.slot)].looked_at;
+        // It looks for the same file until it is there.
+        if call.operation.offset == 0 {
+            *looked_at = self.changes.newest_for(client);
+        }
+        *looked_at
     }
 
     /// Notes that a watch is sent.

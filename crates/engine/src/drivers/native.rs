@@ -174,12 +174,13 @@ async fn open_group<E: Encode>(
     })
 }
 
-/// Makes the listings that clients keep, if leases on directories or watches are asked for.
+/// Makes the listings that clients keep, if leases on directories are asked for, or if clients
+/// learn what others change.
 fn listings_of(site: &Site, clients: usize, places: usize) -> Option<Box<Listings>> {
     let leases = matches!(site.plan.sessions.caching, Caching::DirectoryLease(_));
-    let watches = |action: &Action| matches!(action, Action::Watch { .. });
+    let needs = |action: &Action| matches!(action, Action::Watch { .. } | Action::Neighbour { .. });
     let files = &site.plan.only().workload.files;
-    let is_used = leases || site.mix.actions().iter().any(watches);
+    let is_used = leases || site.mix.actions().iter().any(needs);
     is_used.then(|| Box::new(Listings::new(&site.changes, files, clients, places)))
 }
 

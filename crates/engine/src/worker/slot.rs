@@ -237,7 +237,11 @@ fn is_success(kind: OpKind, answer: &Answer<'_>) -> bool {
         (OpKind::Cancel, NtStatus::CANCELLED) => true,
         // The answer is truncated to the size requested (MS-SMB2 3.3.5.20.1).
         (
-            OpKind::QueryFile | OpKind::QueryFs | OpKind::CreateQueryClose | OpKind::Stat,
+            OpKind::QueryFile
+            | OpKind::QueryFs
+            | OpKind::CreateQueryClose
+            | OpKind::Stat
+            | OpKind::NeighbourLook,
             NtStatus::BUFFER_OVERFLOW,
         ) => true,
         // Servers differ where a pattern matches no name.

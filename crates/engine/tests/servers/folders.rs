@@ -2,6 +2,7 @@
 //! are counted as the server sees them, and leave what they should.
 
 mod macs;
+mod neighbour;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

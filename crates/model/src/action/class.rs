@@ -20,6 +20,23 @@ pub enum CreateSubject {
     ScratchDirectory,
 }
 
+/// The directory in which a walk begins, or in which a name is looked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TreeRoot {
+    /// That of the files of the run, or the root of their tree.
+    #[default]
+    Files,
+    /// That of the target, with whatever is in it. The directory of the run is left out.
+    Target,
+}
+
+impl TreeRoot {
+    pub(super) fn is_files(&self) -> bool {
+        *self == Self::Files
+    }
+}
+
 /// FileAttributes of a new file (MS-FSCC 2.6), as bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

@@ -44,6 +44,7 @@ pub fn dialect_needed(action: &Action) -> Option<DialectNeed> {
         Action::List { aapl: true, .. } => ("aapl", "2.0.2 or later", is_smb2),
         Action::Stat { .. } => ("operation stat", "2.0.2 or later", is_smb2),
         Action::LookupMissing { .. } => ("operation lookup_missing", "2.0.2 or later", is_smb2),
+        Action::Neighbour { .. } => ("operation neighbour", "2.0.2 or later", is_smb2),
         Action::Watch { .. } => ("operation watch", "2.0.2 or later", is_smb2),
         Action::CopyIn => ("operation copy_in", "2.0.2 or later", is_smb2),
         Action::CopyOut => ("operation copy_out", "2.0.2 or later", is_smb2),

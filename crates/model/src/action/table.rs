@@ -36,7 +36,7 @@ const CHANGES_SHOWN: [ChangeFilter; 5] = [
 type Make = fn(&mut Parameters) -> Result<Action, String>;
 
 /// The operations that a profile may name.
-const OPERATIONS: [(&str, Make); 27] = [
+const OPERATIONS: [(&str, Make); 28] = [
     ("read", |given| {
         Ok(Action::Read {
             unbuffered: given.flag("unbuffered")?,
@@ -119,6 +119,12 @@ const OPERATIONS: [(&str, Make); 27] = [
             return Err(given.refuse("name", "a lookup in the target has names of its own"));
         }
         Ok(Action::LookupMissing { root, name })
+    }),
+    ("neighbour", |given| {
+        let class = given.optional("class")?;
+        Ok(Action::Neighbour {
+            class: class.unwrap_or(QueryClass::NetworkOpen),
+        })
     }),
     ("list", |given| {
         let class = given.optional("class")?;

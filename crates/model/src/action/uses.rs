@@ -51,6 +51,7 @@ impl Action {
             || matches!(
                 self,
                 Self::Stat { .. }
+                    | Self::Neighbour { .. }
                     | Self::CopyOut
                     | Self::List { .. }
                     | Self::Walk {

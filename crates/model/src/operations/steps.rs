@@ -17,8 +17,13 @@ impl Mix {
             kind = next(kind, RequestResult::Well)?;
         }
         let length = kind.transfers().map_or(0, |_| size);
+        let offset = match kind {
+            OpKind::NeighbourLook => last.offset + 1,
+            _ => last.offset,
+        };
         Some(Operation {
             kind,
+            offset,
             length,
             ..*last
         })
@@ -30,6 +35,7 @@ const fn next(last: OpKind, went: RequestResult) -> Option<OpKind> {
     use OpKind as K;
     use RequestResult::Well;
     Some(match (last, went) {
+        (K::NeighbourLook, RequestResult::Exhausted) => K::NeighbourLook,
         (K::ListOpen, Well) => K::ListFirst,
         (K::ListFirst | K::ListNext, Well) => K::ListNext,
         (K::ListFirst | K::ListNext, _) => K::ListClose,
@@ -120,6 +126,14 @@ mod tests {
             assert_eq!(steps(&action, 4096, None), kinds);
             assert_eq!(steps(&action, 4096, Some(kinds[0])), kinds[..1]);
         }
+    }
+
+    #[test]
+    fn a_neighbour_looks_again_until_the_file_is_there() {
+        let look = |went| next(OpKind::NeighbourLook, went);
+        assert_eq!(look(RequestResult::Exhausted), Some(OpKind::NeighbourLook));
+        assert_eq!(look(RequestResult::Well), None);
+        assert_eq!(look(RequestResult::Wrong), None);
     }
 
     #[test]

@@ -115,6 +115,12 @@ pub enum Problem {
          depends on the answers"
     )]
     WalkNotAlone,
+    /// A neighbour has nothing to look at.
+    #[error(
+        "operation neighbour looks at the files that copy_in makes: add operation copy_in, with a \
+         weight above 0"
+    )]
+    NeighbourAlone,
     /// Sizes are given, but no operation has a size.
     #[error("there are sizes, but no operation that has one: drop the [[sizes]] tables")]
     UnusedSizes,

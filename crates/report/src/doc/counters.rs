@@ -133,7 +133,9 @@ const fn requests(kind: OpKind) -> SentRequests {
         K::TreeDisconnect => Each(&["tree_disconnect"]),
         K::LogOff | K::SessionEnd => Each(&["logoff"]),
         K::CreateReadClose => Each(&["create", "read", "close"]),
-        K::CreateQueryClose | K::QueryPath | K::Stat => Each(&["create", "query_info", "close"]),
+        K::CreateQueryClose | K::QueryPath | K::Stat | K::NeighbourLook => {
+            Each(&["create", "query_info", "close"])
+        }
         K::CreateSetClose | K::RenamePath | K::SaveBackup | K::SaveRename => {
             Each(&["create", "set_info", "close"])
         }
@@ -147,7 +149,7 @@ const fn requests(kind: OpKind) -> SentRequests {
         // Nothing is sent.
         K::ListCached | K::ListBreak => Each(&[]),
         // Their steps are counted.
-        K::List | K::Walk | K::CopyIn | K::CopyOut | K::SaveOffice => Each(&[]),
+        K::Neighbour | K::List | K::Walk | K::CopyIn | K::CopyOut | K::SaveOffice => Each(&[]),
         // Parts of a session.
         K::SessionConnect | K::SessionNegotiate | K::SessionLogOn | K::SessionTreeConnect => {
             Each(&[])

@@ -15,7 +15,7 @@ use super::encode::To;
 use super::request::MixEncoder;
 use super::state::{CachingNews, GroupState};
 use super::steps::{named, purpose};
-use crate::drivers::changes::AwaitedNotice;
+use crate::drivers::changes::{AwaitedNotice, MadeFile};
 use crate::drivers::driver::{Answer, Call, Extent, Sink, slot_of};
 use crate::drivers::dropped::Dropped;
 use crate::drivers::listings::{self, CachedTurn, NamesLease};
@@ -118,6 +118,11 @@ impl GroupState<MixEncoder> {
         let Some(listings) = &mut self.listings else {
             return;
         };
+        if call.operation.kind == OpKind::CopyInClose {
+            let client = self.held[call.member].client;
+            let number = call.operation.file;
+            listings.make(call.slot, MadeFile { client, number });
+        }
         let own = self.cache.key(call.member, Object::Directory(0));
         let place = self.places.get_mut(call.slot as usize);
         // Opens with a lease name that of their directory.

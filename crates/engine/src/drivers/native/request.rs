@@ -375,6 +375,7 @@ pub(super) fn is_afforded(call: &Call, connection: &Connection) -> bool {
         OpKind::CreateQueryClose
         | OpKind::CreateSetClose
         | OpKind::Stat
+        | OpKind::NeighbourLook
         | OpKind::SaveBackup
         | OpKind::SaveRename
         | OpKind::SaveDelete

@@ -49,6 +49,7 @@ impl GroupState<MixEncoder> {
                 to.close(open)
             }
             OpKind::SaveBackup | OpKind::SaveRename | OpKind::SaveDelete => self.rename(call, to),
+            OpKind::NeighbourLook => self.stat(call, to),
             _ => self.open_step(call, to),
         }
     }
@@ -135,12 +136,22 @@ impl GroupState<MixEncoder> {
 
     /// Encodes a look at the attributes of a file, in one frame.
     pub(super) fn stat(&mut self, call: &Call, to: To<'_>) -> Result<(), NoCredit> {
-        let Action::Stat { class } = *self.encoder.mix.action(&call.operation) else {
-            unreachable!("only a stat looks at attributes");
+        let (Action::Stat { class } | Action::Neighbour { class }) =
+            *self.encoder.mix.action(&call.operation)
+        else {
+            unreachable!("only these look at attributes");
         };
         let (tag, client) = (to.tag, self.held[call.member].client);
         let query = info::query(class, FileId::RELATED, to.connection.negotiated());
-        let name = self.encoder.folder.file(client, call.operation.file);
+        let made = match (call.operation.kind, &mut self.listings) {
+            (OpKind::NeighbourLook, Some(listings)) => listings.looked_at(call, client),
+            _ => None,
+        };
+        let folder = &mut self.encoder.folder;
+        let name = match made {
+            Some(made) => folder.copy(made.client, made.number),
+            None => folder.file(client, call.operation.file),
+        };
         to.frame(&create::of_stat(class, name), |chain| {
             chain.request(Command::QueryInfo, 1, tag, |out| query.encode(out))
         })?;

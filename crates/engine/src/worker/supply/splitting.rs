@@ -12,6 +12,9 @@ use crate::drivers::driver::Answer;
 use crate::drivers::dropped::Dropped;
 use crate::worker::slot::{Judged, Slot, WrongAnswer};
 
+/// The most looks for a file before its absence is an error.
+const LOOKS_MAX: u64 = 10_000;
+
 /// The operations of all clients, with the sizes of requests.
 #[derive(Clone)]
 pub(crate) struct Splitting {
@@ -76,6 +79,11 @@ impl Supply for SplitSupply {
     fn judge(&self, slot: &Slot, answer: &Answer<'_>, ledger: Option<&mut Ledger>) -> Judged {
         match (slot.operation.kind, answer.status) {
             (OpKind::LookupMissing, NtStatus::OBJECT_NAME_NOT_FOUND) => Ok(Ok(None)),
+            (OpKind::NeighbourLook, NtStatus::OBJECT_NAME_NOT_FOUND)
+                if slot.operation.offset + 1 < LOOKS_MAX =>
+            {
+                Ok(Ok(None))
+            }
             (OpKind::LookupMissing, NtStatus::SUCCESS) => {
                 let found = OperationFailure::Status(answer.status);
                 Ok(Err(WrongAnswer::Answer(found)))
@@ -89,6 +97,11 @@ impl Supply for SplitSupply {
             NtStatus::NO_MORE_FILES | NtStatus::NO_SUCH_FILE if last.kind.lists_on() => {
                 RequestResult::Exhausted
             }
+            NtStatus::OBJECT_NAME_NOT_FOUND
+                if went == RequestResult::Well && last.kind == OpKind::NeighbourLook =>
+            {
+                RequestResult::Exhausted
+            }
             _ => went,
         };
         self.operations.after(last, went, status)
@@ -96,5 +109,53 @@ impl Supply for SplitSupply {
 
     fn fault(&self) -> Dropped {
         self.operations.fault()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::drivers::driver::Extent;
+
+    /// A source of nothing.
+    struct Nothing;
+
+    impl Supply for Nothing {
+        fn next(&mut self, _: Phase) -> Option<Operation> {
+            None
+        }
+
+        fn after(&self, last: &Operation, went: RequestResult, _: NtStatus) -> Option<Operation> {
+            (went == RequestResult::Exhausted).then_some(*last)
+        }
+
+        fn fault(&self) -> Dropped {
+            unreachable!("nothing is sent")
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_not_there_is_looked_for_again_and_at_last_an_error() {
+        let supply = SplitSupply {
+            operations: Box::new(Nothing),
+            sizes: SplitSizes::default(),
+        };
+        let missing = NtStatus::OBJECT_NAME_NOT_FOUND;
+        let mut slot = Slot::free(0);
+        slot.operation.kind = OpKind::NeighbourLook;
+        let mut is_error = |looks: u64, status| {
+            slot.operation.offset = looks;
+            let answer = Answer::bare(0, Extent::Final, status);
+            let judged = supply.judge(&slot, &answer, None);
+            judged.is_ok_and(|judged| judged.is_err())
+        };
+        assert!(!is_error(0, missing));
+        assert!(!is_error(LOOKS_MAX - 2, missing));
+        assert!(is_error(LOOKS_MAX - 1, missing));
+        assert!(is_error(0, NtStatus::ACCESS_DENIED));
+        let goes_on = |went, status| supply.after(&slot.operation, went, status).is_some();
+        assert!(goes_on(RequestResult::Well, missing));
+        assert!(!goes_on(RequestResult::Wrong, missing));
+        assert!(!goes_on(RequestResult::Well, NtStatus::SUCCESS));
     }
 }

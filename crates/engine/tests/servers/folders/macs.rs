@@ -10,7 +10,7 @@ const AS_A_MAC: &str = "[files]\nscope = \"shared\"\ncount = 50\nsize = \"1\"\n\
                         [[operations]]\nop = \"list\"\naapl = true\nweight = 100\n";
 
 /// Returns the names of the CREATEs of a client, without their directories.
-fn names_opened(requests: &[Message]) -> Vec<String> {
+pub(super) fn names_opened(requests: &[Message]) -> Vec<String> {
     let parts = requests.iter().flat_map(Message::parts);
     let creates = parts.filter(|part| part.command() == CREATE);
     let names = creates.map(|create| {

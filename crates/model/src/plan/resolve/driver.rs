@@ -185,6 +185,7 @@ fn not_called(action: &Action) -> Option<String> {
         | Action::CreateSetClose { .. }
         | Action::Stat { .. }
         | Action::LookupMissing { .. }
+        | Action::Neighbour { .. }
         | Action::List { .. }
         | Action::Walk { .. }
         | Action::CopyIn

@@ -36,6 +36,12 @@ impl PlanSources<'_> {
         if operations.len() > 1 && operations.iter().any(is_walk) {
             return fail(Problem::WalkNotAlone);
         }
+        let is_neighbour =
+            |entry: &WeightedAction| matches!(entry.action, Action::Neighbour { .. });
+        let makes = |entry: &WeightedAction| entry.action == Action::CopyIn && entry.weight > 0.0;
+        if operations.iter().any(is_neighbour) && !operations.iter().any(makes) {
+            return fail(Problem::NeighbourAlone);
+        }
         let sum: f64 = operations.iter().map(|entry| entry.weight).sum();
         if is_all(sum) {
             Ok(Requests::Mix(operations.to_vec()))
