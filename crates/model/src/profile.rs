@@ -1,6 +1,7 @@
 //! Profiles: named workloads, and the built-in ones. Not here: reading files.
 
 mod change;
+mod listings;
 mod streams;
 
 use std::borrow::Cow;
@@ -88,13 +89,16 @@ pub struct Profile {
     pub populations: Vec<Self>,
 }
 
-/// Returns the text of a built-in profile. Those of streams follow from their names.
+/// Returns the text of a built-in profile. Those of streams and of listings follow from their
+/// names.
 #[must_use]
 pub fn builtin(name: &str) -> Option<Cow<'static, str>> {
     let listed = BUILTIN.into_iter().find(|(builtin, _)| *builtin == name);
     match listed {
         Some((_, text)) => Some(text.into()),
-        None => streams::builtin(name).map(Cow::Owned),
+        None => streams::builtin(name)
+            .or_else(|| listings::builtin(name))
+            .map(Cow::Owned),
     }
 }
 

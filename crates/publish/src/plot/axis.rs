@@ -30,6 +30,8 @@ pub enum Quantity {
     Index,
     /// Bytes of a request. Logarithmic, with powers of two.
     Bytes,
+    /// Names in a folder. Logarithmic.
+    Entries,
     /// Nanoseconds, from 0.
     Latency,
     /// Nanoseconds, logarithmic.
@@ -99,6 +101,7 @@ impl Axis {
             Quantity::Rate => self.linear(high, Steps::Upright, Some("operations/s"), 1.0),
             Quantity::Index => self.linear(high, Steps::Upright, None, 1.0),
             Quantity::Bytes => self.octaves(low, high),
+            Quantity::Entries => self.logarithmic(low.max(1.0), high.max(1.0), None, 1.0),
             Quantity::Time => self.linear(high, Steps::Across, Some("s"), 1.0),
             Quantity::Latency => {
                 let (scale, unit) = unit_of(high);
@@ -107,7 +110,7 @@ impl Axis {
             Quantity::WideLatency => {
                 let (low, high) = (low.max(LOWEST), high.max(LOWEST));
                 let (scale, unit) = unit_of((low * high).sqrt());
-                self.logarithmic(low / scale, high / scale, unit, scale)
+                self.logarithmic(low / scale, high / scale, Some(unit), scale)
             }
             Quantity::Percentile => self.percentiles(high),
         }
@@ -137,7 +140,7 @@ impl Axis {
     }
 
     /// Returns a frame over whole decades, with 2 and 5 if there are few of them.
-    fn logarithmic(&self, low: f64, high: f64, unit: &str, scale: f64) -> AxisRange {
+    fn logarithmic(&self, low: f64, high: f64, unit: Option<&str>, scale: f64) -> AxisRange {
         let from = low.log10().floor();
         let to = high.log10().ceil().max(from + 1.0);
         let within: &[f64] = if to - from < 3.0 {
@@ -153,7 +156,7 @@ impl Axis {
             .filter(|(value, _)| *value <= end * (1.0 + 1e-9))
             .map(|(value, decade)| (value * scale, units::tick(value, decade)));
         AxisRange {
-            title: with_unit(&self.title, Some(&format!("{unit}, log"))),
+            title: with_unit(&with_unit(&self.title, unit), Some("log")),
             range: 10_f64.powf(from) * scale..end * scale,
             ticks: ticks.collect(),
             measure: f64::log10,

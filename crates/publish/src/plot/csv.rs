@@ -58,6 +58,7 @@ const fn column(quantity: Quantity) -> &'static str {
         Quantity::Rate => "ops_per_s",
         Quantity::Index => "index",
         Quantity::Bytes => "bytes",
+        Quantity::Entries => "entries",
         Quantity::Latency | Quantity::WideLatency => "response_ns",
         Quantity::Percentile => "percentile",
         Quantity::Time => "time_s",

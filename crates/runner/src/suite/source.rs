@@ -17,12 +17,13 @@ use super::spec::{ComparisonEntry, SuiteSpec};
 use crate::failure::Failure;
 
 /// Suites shipped with the program: name and TOML text.
-pub const BUILTIN: [(&str, &str); 8] = [
+pub const BUILTIN: [(&str, &str); 9] = [
     ("adapter", include_str!("../../suites/adapter.toml")),
     ("curve", include_str!("../../suites/curve.toml")),
     ("dir-leases", include_str!("../../suites/dir-leases.toml")),
     ("folders", include_str!("../../suites/folders.toml")),
     ("limits-2005", include_str!("../../suites/limits-2005.toml")),
+    ("listings", include_str!("../../suites/listings.toml")),
     (
         "signing-cost",
         include_str!("../../suites/signing-cost.toml"),
