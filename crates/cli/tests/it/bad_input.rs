@@ -230,7 +230,7 @@ fn a_read_only_share() {
     .unwrap();
     let place = Place::new();
     let said = place.run(&server.url(), server.password(), &[]);
-    let expected = "the share is read-only or the user may not write there";
+    let expected = "the share is read-only, or the user may not read or write there";
     refused(&place, &said, 3, &["failed to create", expected]);
 }
 

@@ -1,6 +1,7 @@
 //! Operations about folders on a tree, against what `find` and `smbclient` see on a real server.
 
 mod large;
+mod refused;
 
 use std::fs;
 use std::path::Path;

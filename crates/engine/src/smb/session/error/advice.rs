@@ -127,7 +127,7 @@ pub(super) fn status_advice(status: NtStatus) -> &'static str {
         NtStatus::ACCESS_DENIED
         | NtStatus::MEDIA_WRITE_PROTECTED
         | NtStatus::NETWORK_ACCESS_DENIED => {
-            "; the share is read-only or the user may not write there"
+            "; the share is read-only, or the user may not read or write there"
         }
         NtStatus::DISK_FULL | NtStatus::QUOTA_EXCEEDED => {
             "; the share is full: free some space, or use fewer clients or smaller files (@file_size)"
