@@ -7,12 +7,13 @@ use super::*;
 /// Starts a Samba whose user is not root, for whom permissions mean nothing.
 fn samba_of_a_user() -> Option<ScratchSamba> {
     let is_root = fs::metadata("/proc/self").unwrap().uid() == 0;
-    let as_nobody = is_root.then(|| "force user = nobody".to_owned());
+    // Not nobody, whom Samba takes for the guest.
+    let as_other = is_root.then(|| "force user = daemon".to_owned());
     let samba = ScratchSamba::or_skip(SambaOptions {
-        extra_share: as_nobody.into_iter().collect(),
+        extra_share: as_other.into_iter().collect(),
         ..SambaOptions::default()
     })?;
-    allow(samba.data_dir(), 0o777);
+    allow(&samba.data_dir(), 0o777);
     Some(samba)
 }
 
