@@ -95,7 +95,7 @@ const PROFILES: [(&str, &str); 20] = [
 ];
 
 /// The profiles of the suites with every option at its default, in the order of a suite.
-const SUITES: [(&str, &[(&str, &str)]); 8] = [
+const SUITES: [(&str, &[(&str, &str)]); 9] = [
     (
         "adapter",
         &[
@@ -352,6 +352,27 @@ const SUITES: [(&str, &[(&str, &str)]); 8] = [
             (
                 "encrypted log-ons",
                 "82fdaa6fea27794b44e37499b6ef0824b1440447adaea58bd26089d41f85a063",
+            ),
+        ],
+    ),
+    (
+        "listings",
+        &[
+            (
+                "list-100",
+                "2ad20846ddd991deebe3f9aec7d648e1a906931c5fb2187538abdb3104afdc94",
+            ),
+            (
+                "list-1000",
+                "5e3aeec3c8ac324e04334aecfdbe1dc7a7db4a731855827abe38671f7e998765",
+            ),
+            (
+                "list-10000",
+                "d089275ab73745ea8dd7e0d10b85c51c184bc6dfc15c342297e1430f48abe73b",
+            ),
+            (
+                "list-100000",
+                "4028a274379b1f4ab9e8f62fbdba6b05415a885f9eebba54acd06b799478a249",
             ),
         ],
     ),
