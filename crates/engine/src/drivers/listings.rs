@@ -11,6 +11,8 @@
 //! Not here: acknowledgements of breaks, and what is sent to close directories, which are in
 //! [`Cache`](crate::smb::session::caching::Cache).
 
+mod neighbours;
+
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -278,21 +280,6 @@ impl Listings {
             }
             _ => ListingProgress::Unleased,
         };
-    }
-
-    /// Notes that the last request is sent for a file that a client copies to the server.
-    pub(super) fn make(&mut self, slot: u32, file: MadeFile) {
-        self.notes[slot_of(slot)].made = Some(file);
-    }
-
-    /// Returns the file of another client that a slot looks at; `None` as long as there is none.
-    pub(super) fn looked_at(&mut self, call: &Call, client: u32) -> Option<MadeFile> {
-        let looked_at = &mut self.notes[slot_of(call.slot)].looked_at;
-        // It looks for the same file until it is there.
-        if call.operation.offset == 0 {
-            *looked_at = self.changes.newest_for(client);
-        }
-        *looked_at
     }
 
     /// Notes that a watch is sent.
