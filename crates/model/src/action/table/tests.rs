@@ -246,7 +246,7 @@ fn a_mistake_is_placed_and_names_operation_and_parameter() {
              `flush`, `create`, `lock`, `query_info`, `set_info`, `query_directory`, \
              `change_notify`, `watch`, `copy_chunk`, `query_interfaces`, `validate_negotiate`, \
              `echo`, `tree_connect`, `log_on`, `session`, `create_read_close`, `create_query_close`, \
-             `create_set_close`, `stat`, `lookup_missing`, `list`, `walk`, `copy_in`, `copy_out`, \
+             `create_set_close`, `stat`, `lookup_missing`, `neighbour`, `list`, `walk`, `copy_in`, `copy_out`, \
              `save_office`"
                 .to_owned()
         )
