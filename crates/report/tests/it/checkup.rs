@@ -179,6 +179,26 @@ fn slow_flushes_and_log_ons_in_steps_are_found() {
     assert_eq!(waits(6500.0), []);
 }
 
+/// Each log-on of some load points takes so many milliseconds, and one of them takes 6.5 s.
+#[test]
+fn log_ons_that_all_wait_are_found_although_the_longest_lasts_longer() {
+    let all_wait = |ms: u64, in_all: bool| {
+        found(&server(|of, record| {
+            if in_all || of == CheckupStep::Echo {
+                record.setup.session.reset();
+                for took_ms in [ms, ms, 6500] {
+                    record.setup.session.saturating_record(took_ms * 1_000_000);
+                }
+            }
+        }))
+    };
+    let findings = all_wait(5080, true);
+    assert_eq!(findings[0].0, "log_on_waits");
+    assert!((findings[0].1 - 5080.0).abs() < 20.0, "{findings:?}");
+    assert_eq!(all_wait(5080, false), []);
+    assert_eq!(all_wait(3000, true), []);
+}
+
 /// Returns the findings of a server behind a link of 11.8 MB/s; `change` is applied to what TCP
 /// counted.
 fn behind_a_link(change: impl Fn(&mut TcpUse)) -> Vec<(String, f64)> {
