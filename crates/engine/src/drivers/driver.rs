@@ -175,14 +175,15 @@ pub trait Sink {
     /// Reports that a session found expired at `since` is authenticated again.
     fn reauthenticated(&mut self, since: Nanos);
     /// Reports that a connection was lost, and that the driver is replacing it. Must come
-    /// before the answers of extent [`Extent::Lost`]. `clients` counts those that were not
-    /// already without an answer since an earlier loss.
-    fn link_lost(&mut self, lost: &LostLink, clients: u32);
+    /// before the answers of extent [`Extent::Lost`]. `since` is the loss to which it belongs:
+    /// an earlier one, if no client had an answer after that.
+    fn link_lost(&mut self, lost: &LostLink, since: Nanos);
+    /// Reports how many further clients cannot send because of the loss at `since`.
+    fn cut_off(&mut self, since: Nanos, clients: u32);
     /// Reports that the clients have new sessions after a loss, and what became of their durable
     /// handles. The opens of actions under way are gone, so these actions end.
     fn link_back(&mut self, handles: &Reclaimed);
-    /// Reports the first answer to a client after a loss at `lost_at`, this long after its last
-    /// answer before it.
+    /// Reports the first answer to a client after a loss at `lost_at`, and its blackout.
     fn came_back(&mut self, lost_at: Nanos, after: Nanos);
     /// Reports how long each part of the operation in a slot took, in their order. Parts are in
     /// no sum. Must come before the answer.
@@ -362,6 +363,13 @@ pub trait Driver: Sized + 'static {
     /// Returns the reason why an answer is overdue, if the server is not at fault.
     fn why_overdue(&self) -> Option<Dropped> {
         None
+    }
+
+    /// Learns why an answer is overdue. A driver that cannot replace its connection returns
+    /// this reason.
+    #[doc(hidden)]
+    fn overdue(&mut self, why: Dropped, _scratch: &mut Scratch) -> Result<(), Dropped> {
+        Err(why)
     }
 
     /// Logs off from the server, within 5 s. By default, drops the driver.

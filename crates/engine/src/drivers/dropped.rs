@@ -142,6 +142,9 @@ pub enum LinkCause {
     /// An I/O error, in the system's words.
     #[error("the connection broke: {0}")]
     Io(String),
+    /// An answer was overdue, for this reason.
+    #[error("{0}")]
+    Silent(String),
     /// An event of the plan.
     #[error("an event of the run cut the connection")]
     Event,

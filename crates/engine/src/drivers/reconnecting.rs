@@ -10,6 +10,7 @@
 //! ([`Connector::reopen`]). The opens of actions under way are gone ([`Sink::link_back`]).
 //! Without a policy, a connector is not wrapped, and a lost connection ends the group.
 
+mod answers;
 mod attempts;
 mod calls;
 
@@ -19,22 +20,19 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use smbench_model::Nanos;
-use smbench_model::kind::OpKind;
-use smbench_model::record::Reclaimed;
-use smbench_model::sessions::Caching;
 use smbench_protocol::NtStatus;
 
 use crate::drivers::cuts::CutSwitch;
 use crate::drivers::driver::{
-    Answer, Busy, Call, Connector, Driver, Extent, ListingEvent, LoadSockets, Opened, Scratch, Sink,
+    Answer, Busy, Call, Connector, Driver, Extent, LoadSockets, Opened, Scratch, Sink,
 };
 use crate::drivers::dropped::{Dropped, LinkCause, LostLink, NotReconnected};
 use crate::drivers::remains::SessionRemains;
 use crate::machine::clock;
 use crate::smb::session::SessionError;
-use crate::smb::session::caching::Acknowledged;
+use answers::Answers;
 use attempts::replace;
-use calls::ClientCalls;
+use calls::{ClientCalls, ComeBack};
 
 /// What happens when a connection is lost under load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -178,15 +176,22 @@ impl<C: Connector> Reconnecting<C> {
         }
     }
 
+    fn report_cut_off(&mut self, sink: &mut impl Sink) {
+        if let Some((since, clients)) = self.calls.take_cut_off() {
+            sink.cut_off(since, clients);
+        }
+    }
+
     /// Reports that a connection is lost, or that all are back.
     #[cold]
-    fn report(&mut self, sink: &mut impl Sink) -> Result<(), Dropped> {
+    fn report(&mut self, now: Nanos, sink: &mut impl Sink) -> Result<(), Dropped> {
         let Some(mut loss) = self.loss.take() else {
             return Ok(());
         };
         match loss.stage {
             LossStage::Found => {
                 sink.link_lost(&loss.lost, self.calls.lose(loss.lost.at));
+                self.report_cut_off(sink);
                 for (slot, kind) in self.calls.take_in_flight() {
                     let extent = if kind.is_repeatable() {
                         Extent::Repeatable
@@ -205,9 +210,16 @@ impl<C: Connector> Reconnecting<C> {
                 loss.stage = LossStage::Opening(Box::pin(opening));
                 self.loss = Some(loss);
             }
-            LossStage::Opening(_) => self.loss = Some(loss),
+            LossStage::Opening(_) => {
+                self.report_cut_off(sink);
+                self.loss = Some(loss);
+            }
             LossStage::Opened(opened) => {
+                self.report_cut_off(sink);
                 sink.link_back(&opened.reclaimed);
+                for ComeBack { lost_at, after } in self.calls.link_back(now) {
+                    sink.came_back(lost_at, after);
+                }
                 for caching in opened.granted {
                     sink.granted(caching);
                 }
@@ -224,7 +236,6 @@ impl<C: Connector> Reconnecting<C> {
 impl<C: Connector> Driver for Reconnecting<C> {
     fn begin_load(&mut self, sockets: &LoadSockets) -> Result<(), Dropped> {
         self.sockets = Some(sockets.clone());
-        self.calls.begin(clock::now());
         sockets.cuts.add(&self.switch);
         match &mut self.driver {
             Some(driver) => driver.begin_load(sockets),
@@ -249,7 +260,10 @@ impl<C: Connector> Driver for Reconnecting<C> {
     ) -> Result<(), Busy> {
         match &mut self.driver {
             Some(driver) if self.loss.is_none() => driver.submit(call, scratch, data)?,
-            _ => return Err(Busy::Link),
+            _ => {
+                self.calls.refused(call.member, clock::now());
+                return Err(Busy::Link);
+            }
         }
         self.calls.sent(call);
         Ok(())
@@ -279,7 +293,11 @@ impl<C: Connector> Driver for Reconnecting<C> {
                 Poll::Ready(Err(error)) => Poll::Ready(self.found(error, scratch).map(|()| 0)),
                 polled => polled,
             },
-            (_, Some(loss)) if matches!(loss.stage, LossStage::Opening(_)) => Poll::Pending,
+            (_, Some(loss))
+                if matches!(loss.stage, LossStage::Opening(_)) && !self.calls.is_news() =>
+            {
+                Poll::Pending
+            }
             // There is something to report.
             _ => Poll::Ready(Ok(0)),
         }
@@ -301,7 +319,7 @@ impl<C: Connector> Driver for Reconnecting<C> {
                     Err(error) => self.found(error, scratch),
                 }
             }
-            _ => self.report(sink),
+            _ => self.report(now, sink),
         }
     }
 
@@ -317,67 +335,23 @@ impl<C: Connector> Driver for Reconnecting<C> {
         self.driver.as_ref().and_then(Driver::why_overdue)
     }
 
+    /// Treats a silent server as a lost connection.
+    fn overdue(&mut self, why: Dropped, scratch: &mut Scratch) -> Result<(), Dropped> {
+        match (&why, &mut self.driver) {
+            (Dropped::Stalled { .. } | Dropped::Unanswered(_), Some(driver))
+                if self.loss.is_none() && self.sockets.is_some() =>
+            {
+                driver.reset();
+                self.found(LinkCause::Silent(why.to_string()).of_connection(0), scratch)
+            }
+            _ => Err(why),
+        }
+    }
+
     async fn close(self) {
         if let Some(driver) = self.driver {
             driver.close().await;
         }
-    }
-}
-
-/// Follows which calls a driver has answered.
-struct Answers<'a, S> {
-    sink: &'a mut S,
-    calls: &'a mut ClientCalls,
-    now: Nanos,
-}
-
-impl<S: Sink> Sink for Answers<'_, S> {
-    fn answer(&mut self, answer: &Answer<'_>) -> Result<(), Dropped> {
-        if (answer.extent.is_answer() || answer.extent == Extent::Interim)
-            && let Some((lost_at, after)) = self.calls.answered(answer.slot, self.now)
-        {
-            self.sink.came_back(lost_at, after);
-        }
-        if !matches!(answer.extent, Extent::Interim | Extent::Part) {
-            self.calls.ended(answer.slot);
-        }
-        self.sink.answer(answer)
-    }
-
-    fn granted(&mut self, caching: Caching) {
-        self.sink.granted(caching);
-    }
-
-    fn broken(&mut self) {
-        self.sink.broken();
-    }
-
-    fn listing(&mut self, event: ListingEvent) {
-        self.sink.listing(event);
-    }
-
-    fn acknowledged(&mut self, took: Nanos, outcome: Acknowledged) {
-        self.sink.acknowledged(took, outcome);
-    }
-
-    fn reauthenticated(&mut self, since: Nanos) {
-        self.sink.reauthenticated(since);
-    }
-
-    fn link_lost(&mut self, lost: &LostLink, clients: u32) {
-        self.sink.link_lost(lost, clients);
-    }
-
-    fn link_back(&mut self, handles: &Reclaimed) {
-        self.sink.link_back(handles);
-    }
-
-    fn came_back(&mut self, lost_at: Nanos, after: Nanos) {
-        self.sink.came_back(lost_at, after);
-    }
-
-    fn parts(&mut self, slot: u32, parts: impl Iterator<Item = (OpKind, Nanos)>) {
-        self.sink.parts(slot, parts);
     }
 }
 

@@ -126,11 +126,15 @@ impl<S: Supply> Sink for Booking<'_, S> {
         self.recorder.success(kind, 0, took);
     }
 
-    fn link_lost(&mut self, lost: &LostLink, clients: u32) {
+    fn link_lost(&mut self, lost: &LostLink, since: Nanos) {
         self.book_event(EventKind::LinkLost, lost.at);
-        self.clients.after_event = self.clients.events.last_before(lost.at);
-        let losses = self.recorder.losses_mut(self.clients.after_event);
-        losses.clients += u64::from(clients);
+        self.clients.after_event = self.clients.events.last_before(since);
+        self.recorder.losses_mut(self.clients.after_event);
+    }
+
+    fn cut_off(&mut self, since: Nanos, clients: u32) {
+        let event = self.clients.events.last_before(since);
+        self.recorder.losses_mut(event).clients += u64::from(clients);
     }
 
     fn link_back(&mut self, handles: &Reclaimed) {

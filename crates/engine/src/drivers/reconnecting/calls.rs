@@ -1,4 +1,8 @@
-//! The calls of a group in flight, and when its clients had their last answers.
+//! The calls of a group in flight, and what a lost connection means for its clients.
+//!
+//! A blackout is of a client that has something to send: a call was in flight at the loss, or
+//! came due before the connection was back. It begins with the client's last answer, or with its
+//! first call after that answer if that is later.
 
 use std::collections::BTreeMap;
 
@@ -6,6 +10,7 @@ use smbench_model::Nanos;
 use smbench_model::kind::OpKind;
 
 use crate::drivers::driver::{Call, SLOTS_MAX};
+use crate::machine::clock;
 
 /// The calls of a group in flight, and the answers to its clients.
 pub(super) struct ClientCalls {
@@ -14,8 +19,12 @@ pub(super) struct ClientCalls {
     /// The calls of pieces, whose slots have high numbers.
     pieces: BTreeMap<u32, PendingCall>,
     clients: Box<[ClientAnswers]>,
-    /// Number of clients without an answer since a loss.
+    /// Number of clients in a blackout.
     away: u32,
+    /// The first loss since the last answer to any client.
+    lost_since: Option<Nanos>,
+    /// Number of clients that came into the blackout, and were not reported yet.
+    cut_off: u32,
 }
 
 #[derive(Clone, Copy)]
@@ -24,13 +33,43 @@ struct PendingCall {
     kind: OpKind,
 }
 
-/// The answers to a client.
+/// The calls of a client, and the answers to them.
 #[derive(Clone, Copy, Default)]
 struct ClientAnswers {
-    /// Instant of the last one, or of the start of the load.
-    last: Nanos,
-    /// Instant of a loss after which it had none yet.
+    /// Instant of the last answer.
+    answered: Nanos,
+    /// Since when it has had something to send, or in flight.
+    busy_since: Nanos,
+    in_flight: u32,
+    /// Whether it has a call that was refused for the lack of a connection.
+    is_refused: bool,
+    /// Instant of the loss, if it is in a blackout.
     lost_at: Option<Nanos>,
+}
+
+impl ClientAnswers {
+    const fn is_busy(&self) -> bool {
+        self.in_flight > 0 || self.is_refused
+    }
+
+    /// Ends the blackout at this instant. Returns the loss, and the length of the blackout.
+    fn come_back(&mut self, now: Nanos) -> Option<ComeBack> {
+        let since = self.answered.max(self.busy_since);
+        let lost_at = self.lost_at.take()?;
+        Some(ComeBack {
+            lost_at,
+            after: now.since(since),
+        })
+    }
+}
+
+/// The end of a client's blackout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ComeBack {
+    /// Instant of the loss.
+    pub(super) lost_at: Nanos,
+    /// Length of the blackout.
+    pub(super) after: Nanos,
 }
 
 impl ClientCalls {
@@ -40,16 +79,19 @@ impl ClientCalls {
             pieces: BTreeMap::new(),
             clients: vec![ClientAnswers::default(); clients].into_boxed_slice(),
             away: 0,
+            lost_since: None,
+            cut_off: 0,
         }
-    }
-
-    /// Begins the load.
-    pub(super) fn begin(&mut self, now: Nanos) {
-        self.clients.iter_mut().for_each(|client| client.last = now);
     }
 
     /// Adds a call that was accepted.
     pub(super) fn sent(&mut self, call: &Call) {
+        let client = &mut self.clients[call.member];
+        if !client.is_busy() {
+            client.busy_since = clock::now();
+        }
+        client.is_refused = false;
+        client.in_flight += 1;
         let pending = PendingCall {
             member: call.member,
             kind: call.operation.kind,
@@ -65,6 +107,20 @@ impl ClientCalls {
         self.slots[at] = Some(pending);
     }
 
+    /// Notes that a client has a call, but no connection.
+    #[cold]
+    pub(super) fn refused(&mut self, member: usize, now: Nanos) {
+        let client = &mut self.clients[member];
+        if !client.is_busy() {
+            client.busy_since = now;
+        }
+        client.is_refused = true;
+        if let (None, Some(since)) = (client.lost_at, self.lost_since) {
+            client.lost_at = Some(since);
+            self.cut_off += 1;
+        }
+    }
+
     fn pending(&self, slot: u32) -> Option<PendingCall> {
         match slot {
             ..SLOTS_MAX => self.slots.get(slot as usize).copied().flatten(),
@@ -72,42 +128,66 @@ impl ClientCalls {
         }
     }
 
-    /// Notes an answer to a call. If it is the first of its client after a loss, returns the
-    /// instant of the loss, and the time since the last answer before it.
-    pub(super) fn answered(&mut self, slot: u32, now: Nanos) -> Option<(Nanos, Nanos)> {
+    /// Notes an answer to a call. Returns the end of the client's blackout, if it was in one.
+    pub(super) fn answered(&mut self, slot: u32, now: Nanos) -> Option<ComeBack> {
         let member = self.pending(slot)?.member;
         let client = &mut self.clients[member];
-        let last = std::mem::replace(&mut client.last, now);
-        if self.away == 0 {
-            return None;
-        }
-        let lost_at = client.lost_at.take()?;
-        self.away -= 1;
-        Some((lost_at, now.since(last)))
+        self.lost_since = None;
+        let back = if self.away == 0 {
+            None
+        } else {
+            client.come_back(now)
+        };
+        client.answered = now;
+        self.away -= u32::from(back.is_some());
+        back
     }
 
     /// Removes a call that has ended.
     pub(super) fn ended(&mut self, slot: u32) {
-        match slot {
-            ..SLOTS_MAX => {
-                if let Some(pending) = self.slots.get_mut(slot as usize) {
-                    *pending = None;
-                }
-            }
-            _ => {
-                self.pieces.remove(&slot);
-            }
+        let ended = match slot {
+            ..SLOTS_MAX => self.slots.get_mut(slot as usize).and_then(Option::take),
+            _ => self.pieces.remove(&slot),
+        };
+        if let Some(call) = ended {
+            self.clients[call.member].in_flight -= 1;
         }
     }
 
-    /// Notes that all clients have lost their connection. Returns how many were not already
-    /// without an answer since an earlier loss.
-    pub(super) fn lose(&mut self, at: Nanos) -> u32 {
-        let present = self.clients.iter_mut();
-        let present = present.filter(|client| client.lost_at.is_none());
-        let lost = present.map(|client| client.lost_at = Some(at)).count() as u32;
-        self.away += lost;
-        lost
+    /// Notes that the connection is lost. Returns the loss to which this one belongs: an earlier
+    /// one, if no client had an answer since then.
+    pub(super) fn lose(&mut self, at: Nanos) -> Nanos {
+        let since = *self.lost_since.get_or_insert(at);
+        for client in &mut self.clients {
+            if client.lost_at.is_none() && client.is_busy() {
+                client.lost_at = Some(since);
+                self.cut_off += 1;
+            }
+        }
+        since
+    }
+
+    /// Returns whether clients came into the blackout that were not reported yet.
+    pub(super) const fn is_news(&self) -> bool {
+        self.cut_off > 0
+    }
+
+    /// Returns the loss that lasts, and how many clients came into its blackout since the
+    /// last time.
+    pub(super) fn take_cut_off(&mut self) -> Option<(Nanos, u32)> {
+        let since = self.lost_since?;
+        let cut_off = std::mem::take(&mut self.cut_off);
+        self.away += cut_off;
+        (cut_off > 0).then_some((since, cut_off))
+    }
+
+    /// Ends the blackouts of the clients that have nothing to send now that the connection is
+    /// back.
+    pub(super) fn link_back(&mut self, now: Nanos) -> Vec<ComeBack> {
+        let idle = self.clients.iter_mut().filter(|client| !client.is_busy());
+        let back: Vec<_> = idle.filter_map(|client| client.come_back(now)).collect();
+        self.away -= back.len() as u32;
+        back
     }
 
     /// Removes all calls in flight, and returns their slots in order, and their kinds.
@@ -116,53 +196,13 @@ impl ClientCalls {
         let whole = slots.filter_map(|(slot, pending)| Some((slot, pending.take()?)));
         let mut all: Vec<_> = whole.collect();
         all.extend(std::mem::take(&mut self.pieces));
+        for client in &mut self.clients {
+            client.in_flight = 0;
+        }
         let kinds = all.into_iter();
         kinds.map(|(slot, pending)| (slot, pending.kind)).collect()
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use smbench_model::operations::Operation;
-
-    use super::*;
-
-    fn call(slot: u32, member: usize, kind: OpKind) -> Call {
-        Call {
-            slot,
-            member,
-            operation: Operation {
-                kind,
-                action: 0,
-                file: 0,
-                offset: 0,
-                length: 0,
-            },
-        }
-    }
-
-    #[test]
-    fn a_blackout_is_from_the_last_answer_before_to_the_first_after() {
-        let mut calls = ClientCalls::new(2);
-        calls.begin(Nanos(10));
-        calls.sent(&call(0, 0, OpKind::Read));
-        calls.sent(&call(SLOTS_MAX + 1, 1, OpKind::Write));
-        assert_eq!(calls.answered(0, Nanos(20)), None);
-        calls.ended(0);
-        calls.sent(&call(0, 0, OpKind::Read));
-        assert_eq!(calls.lose(Nanos(30)), 2);
-        let lost = [(0, OpKind::Read), (SLOTS_MAX + 1, OpKind::Write)];
-        assert_eq!(calls.take_in_flight(), lost);
-        assert_eq!(calls.take_in_flight(), []);
-        // A second loss before an answer belongs to the first one.
-        assert_eq!(calls.lose(Nanos(40)), 0);
-        calls.sent(&call(0, 0, OpKind::Read));
-        assert_eq!(calls.answered(0, Nanos(50)), Some((Nanos(30), Nanos(30))));
-        assert_eq!(calls.answered(0, Nanos(60)), None);
-        // One client is back, and the other is not.
-        assert_eq!(calls.lose(Nanos(70)), 1);
-        calls.sent(&call(1, 1, OpKind::Read));
-        assert_eq!(calls.answered(1, Nanos(80)), Some((Nanos(30), Nanos(70))));
-        assert_eq!(calls.answered(7, Nanos(90)), None);
-    }
-}
+mod tests;

@@ -9,7 +9,7 @@ use smbench_model::Nanos;
 use tokio::task::coop;
 
 use super::Group;
-use crate::drivers::driver::Driver;
+use crate::drivers::driver::{Driver, Scratch};
 use crate::drivers::dropped::Dropped;
 use crate::machine::clock;
 use crate::worker::alarm::Alarm;
@@ -64,12 +64,13 @@ impl<D: Driver, S: Supply> Group<D, S> {
         &mut self,
         context: &mut Context<'_>,
         now: Nanos,
+        scratch: &mut Scratch,
         control: &LoadControl,
     ) -> Poll<Result<(), Dropped>> {
         if now < self.timer_at {
             Poll::Pending
         } else {
-            self.set_timer(context, now, control)
+            self.set_timer(context, now, scratch, control)
         }
     }
 
@@ -78,6 +79,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
         &mut self,
         context: &mut Context<'_>,
         now: Nanos,
+        scratch: &mut Scratch,
         control: &LoadControl,
     ) -> Poll<Result<(), Dropped>> {
         let limit = control.operation_limit;
@@ -115,7 +117,8 @@ impl<D: Driver, S: Supply> Group<D, S> {
                 None if self.driver.is_awaited() => Dropped::Unanswered(limit),
                 None => Dropped::NoCredits,
             };
-            return Poll::Ready(Err(self.driver.why_overdue().unwrap_or(stalled)));
+            let why = self.driver.why_overdue().unwrap_or(stalled);
+            return Poll::Ready(self.driver.overdue(why, scratch));
         }
         self.set_timer_at(context, since + limit)
     }

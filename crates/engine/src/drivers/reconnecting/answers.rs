@@ -1,0 +1,72 @@
+//! Follows the answers of a driver on their way to the loop.
+
+use smbench_model::Nanos;
+use smbench_model::kind::OpKind;
+use smbench_model::record::Reclaimed;
+use smbench_model::sessions::Caching;
+
+use super::calls::{ClientCalls, ComeBack};
+use crate::drivers::driver::{Answer, Extent, ListingEvent, Sink};
+use crate::drivers::dropped::{Dropped, LostLink};
+use crate::smb::session::caching::Acknowledged;
+
+/// Follows which calls a driver has answered.
+pub(super) struct Answers<'a, S> {
+    pub(super) sink: &'a mut S,
+    pub(super) calls: &'a mut ClientCalls,
+    pub(super) now: Nanos,
+}
+
+impl<S: Sink> Sink for Answers<'_, S> {
+    fn answer(&mut self, answer: &Answer<'_>) -> Result<(), Dropped> {
+        if (answer.extent.is_answer() || answer.extent == Extent::Interim)
+            && let Some(ComeBack { lost_at, after }) = self.calls.answered(answer.slot, self.now)
+        {
+            self.sink.came_back(lost_at, after);
+        }
+        if !matches!(answer.extent, Extent::Interim | Extent::Part) {
+            self.calls.ended(answer.slot);
+        }
+        self.sink.answer(answer)
+    }
+
+    fn granted(&mut self, caching: Caching) {
+        self.sink.granted(caching);
+    }
+
+    fn broken(&mut self) {
+        self.sink.broken();
+    }
+
+    fn listing(&mut self, event: ListingEvent) {
+        self.sink.listing(event);
+    }
+
+    fn acknowledged(&mut self, took: Nanos, outcome: Acknowledged) {
+        self.sink.acknowledged(took, outcome);
+    }
+
+    fn reauthenticated(&mut self, since: Nanos) {
+        self.sink.reauthenticated(since);
+    }
+
+    fn link_lost(&mut self, lost: &LostLink, since: Nanos) {
+        self.sink.link_lost(lost, since);
+    }
+
+    fn cut_off(&mut self, since: Nanos, clients: u32) {
+        self.sink.cut_off(since, clients);
+    }
+
+    fn link_back(&mut self, handles: &Reclaimed) {
+        self.sink.link_back(handles);
+    }
+
+    fn came_back(&mut self, lost_at: Nanos, after: Nanos) {
+        self.sink.came_back(lost_at, after);
+    }
+
+    fn parts(&mut self, slot: u32, parts: impl Iterator<Item = (OpKind, Nanos)>) {
+        self.sink.parts(slot, parts);
+    }
+}

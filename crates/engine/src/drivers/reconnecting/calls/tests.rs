@@ -1,0 +1,110 @@
+use smbench_model::operations::Operation;
+
+use super::*;
+
+fn call(slot: u32, member: usize, kind: OpKind) -> Call {
+    Call {
+        slot,
+        member,
+        operation: Operation {
+            kind,
+            action: 0,
+            file: 0,
+            offset: 0,
+            length: 0,
+        },
+    }
+}
+
+fn after(seconds: u64) -> Nanos {
+    Nanos(clock::now().0 + seconds * 1_000_000_000)
+}
+
+/// Answers the read in slot 0, and returns when this client's next one was sent, at most.
+fn read_again(calls: &mut ClientCalls) -> Nanos {
+    calls.answered(0, clock::now());
+    calls.ended(0);
+    let answered = clock::now();
+    calls.sent(&call(0, 0, OpKind::Read));
+    answered
+}
+
+#[test]
+fn a_blackout_is_from_the_last_answer_before_to_the_first_after() {
+    let mut calls = ClientCalls::new(2);
+    calls.sent(&call(0, 0, OpKind::Read));
+    calls.sent(&call(SLOTS_MAX + 1, 1, OpKind::Write));
+    let (answered, lost_at) = (read_again(&mut calls), after(10));
+    assert_eq!(calls.lose(lost_at), lost_at);
+    assert_eq!(calls.take_cut_off(), Some((lost_at, 2)));
+    let lost = [(0, OpKind::Read), (SLOTS_MAX + 1, OpKind::Write)];
+    assert_eq!(calls.take_in_flight(), lost);
+    assert_eq!(calls.take_in_flight(), []);
+    // Both have a call while there is no connection.
+    calls.refused(0, after(11));
+    calls.refused(1, after(11));
+    // A second loss before an answer belongs to the first one.
+    assert_eq!(calls.lose(after(12)), lost_at);
+    assert_eq!(calls.take_cut_off(), None);
+    assert_eq!(calls.link_back(after(13)), []);
+    calls.sent(&call(0, 0, OpKind::Read));
+    let now = after(14);
+    let back = calls.answered(0, now).unwrap();
+    assert_eq!(back.lost_at, lost_at);
+    assert!(back.after <= now.since(answered), "{back:?}");
+    assert!(back.after >= now.since(lost_at), "{back:?}");
+    assert_eq!(calls.answered(0, after(15)), None);
+    // One client is back, and the other is not. A further loss is another one.
+    let second = after(20);
+    assert_eq!(calls.lose(second), second);
+    assert_eq!(calls.take_cut_off(), Some((second, 1)));
+    calls.sent(&call(1, 1, OpKind::Read));
+    assert_eq!(calls.answered(1, after(21)).unwrap().lost_at, lost_at);
+    assert_eq!(calls.answered(7, after(22)), None);
+}
+
+/// A client that thinks has no blackout. If a call comes due in the meantime, its blackout
+/// begins then.
+#[test]
+fn a_client_with_nothing_to_send_is_not_away() {
+    let mut calls = ClientCalls::new(2);
+    let lost_at = after(10);
+    calls.lose(lost_at);
+    assert!(!calls.is_news());
+    assert_eq!(calls.take_cut_off(), None);
+    let due = after(12);
+    calls.refused(1, due);
+    calls.refused(1, after(13));
+    assert!(calls.is_news());
+    assert_eq!(calls.take_cut_off(), Some((lost_at, 1)));
+    assert_eq!(calls.link_back(after(14)), []);
+    for member in [0, 1] {
+        calls.sent(&call(member as u32, member, OpKind::Read));
+    }
+    assert_eq!(calls.answered(0, after(15)), None);
+    let now = Nanos(due.0 + 5);
+    let expected = ComeBack {
+        lost_at,
+        after: Nanos(5),
+    };
+    assert_eq!(calls.answered(1, now), Some(expected));
+}
+
+/// The call of a client failed, and its next one is due only after the connection is back.
+#[test]
+fn think_time_after_a_lost_call_is_no_blackout() {
+    let mut calls = ClientCalls::new(1);
+    calls.sent(&call(0, 0, OpKind::Write));
+    let lost_at = after(10);
+    calls.lose(lost_at);
+    assert_eq!(calls.take_cut_off(), Some((lost_at, 1)));
+    calls.take_in_flight();
+    let now = after(11);
+    let [back] = calls.link_back(now)[..] else {
+        panic!("one client is back");
+    };
+    assert_eq!(back.lost_at, lost_at);
+    assert!(back.after >= now.since(lost_at));
+    calls.sent(&call(0, 0, OpKind::Write));
+    assert_eq!(calls.answered(0, after(60)), None);
+}
