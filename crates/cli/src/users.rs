@@ -45,6 +45,11 @@ pub(crate) fn accounts(path: &Path, plan: &Plan) -> Result<Vec<ClientAccount>, F
         .iter()
         .find_map(|of| of.workload.replay());
     match replay {
+        Some(_) if rows[0].recorded.is_some() && plan.work.populations.len() > 1 => {
+            let why = "recorded users have accounts only in a profile of one population: leave out \
+                       the column `recorded`, or the other populations";
+            Err(unreadable(path, why))
+        }
         Some(replay) if rows[0].recorded.is_some() => {
             of_recording(&rows, &replay.recording).map_err(|why| unreadable(path, why))
         }

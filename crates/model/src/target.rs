@@ -133,6 +133,17 @@ impl Target {
         self.accounts.get(client as usize % count)
     }
 
+    /// Returns all passwords, the longest first, for what must not show them.
+    #[must_use]
+    pub fn secrets(&self) -> Vec<String> {
+        let accounts = self.accounts.iter().map(|account| &account.password);
+        let all = accounts.chain([&self.password]);
+        let mut all: Vec<_> = all.map(|secret| secret.expose().to_owned()).collect();
+        all.sort_by(|one, other| (other.len(), other).cmp(&(one.len(), one)));
+        all.dedup();
+        all
+    }
+
     /// Returns a placeholder target. A plan has it when it runs on something other
     /// than an SMB share (`PlannedRun::on_target` of the engine).
     #[must_use]

@@ -44,6 +44,9 @@ pub struct AfterDoc {
     pub fates: Vec<FateDoc>,
     /// Kept blocks that hold a write whose answer the state file does not have.
     pub unanswered_blocks: u64,
+    /// Directories of the run that are not on the share. Absent if all are there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing_directories: Vec<String>,
     /// The first blocks that are not kept, the worst first; at most 1,000.
     pub first: Vec<LostBlockDoc>,
 }
@@ -119,6 +122,7 @@ impl AfterDoc {
                 })
                 .collect(),
             unanswered_blocks: fates.unanswered,
+            missing_directories: after.missing.clone(),
             first: first
                 .map(|(block, path)| LostBlockDoc::of(block, path))
                 .collect(),

@@ -182,7 +182,7 @@ impl Failure {
                 | AfterError::OtherShare { .. }
                 | AfterError::Nothing { .. } => Exit::Usage,
                 AfterError::Session(error) if is_asked_wrongly(error) => Exit::Usage,
-                AfterError::NoFiles { .. } | AfterError::Session(_) => Exit::Setup,
+                AfterError::Session(_) => Exit::Setup,
             },
             Self::Interrupted => Exit::Interrupted,
             // Interrupted, with files left on the share.

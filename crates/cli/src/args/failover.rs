@@ -42,8 +42,8 @@ impl FailoverArgs {
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Failover")]
 pub(crate) struct EventArgs {
-    /// Do this at a time of each window: 'at 30s: drop 100%' resets a share of the connections, 'at
-    /// 60s: exec COMMAND' runs a shell command; can be repeated
+    /// Do this at a time of each window: 'at 30s: drop 100%' resets connections, 'at 60s: exec
+    /// COMMAND' runs a shell command; can be repeated
     #[arg(long = "event", value_name = "EVENT", hide_short_help = true)]
     pub(crate) events: Vec<PlannedEvent>,
 }

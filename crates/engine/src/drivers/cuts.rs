@@ -14,7 +14,7 @@ pub(crate) struct Cuts(RefCell<Vec<Weak<CutSwitch>>>);
 /// The switch of a group.
 #[derive(Debug)]
 pub(crate) struct CutSwitch {
-    /// Number of the group in the load point.
+    /// Number of the group in its population.
     number: u32,
     is_on: Cell<bool>,
     waker: RefCell<Option<Waker>>,
@@ -27,12 +27,12 @@ impl Cuts {
     }
 
     /// Cuts this share of the groups, in percent. Of all workers together it is that share,
-    /// rounded up.
-    pub(crate) fn cut(&self, percent: f64) {
+    /// rounded up. `before` is the number of groups in the populations before this one.
+    pub(crate) fn cut(&self, before: u32, percent: f64) {
         let mut groups = self.0.borrow_mut();
         groups.retain(|group| group.strong_count() > 0);
         for group in groups.iter().filter_map(Weak::upgrade) {
-            if is_among(group.number, percent) {
+            if is_among(before + group.number, percent) {
                 group.turn_on();
             }
         }
@@ -97,6 +97,20 @@ mod tests {
         assert_eq!(half, [0, 2, 4]);
     }
 
+    /// Four populations of two groups each: a quarter of all, and not of each rounded up.
+    #[test]
+    fn a_share_is_of_all_populations_together() {
+        let mut cut = 0;
+        for population in 0..4 {
+            let cuts = Cuts::default();
+            let switches = [0, 1].map(|number| Rc::new(CutSwitch::new(number)));
+            switches.iter().for_each(|switch| cuts.add(switch));
+            cuts.cut(2 * population, 25.0);
+            cut += switches.iter().filter(|switch| switch.take()).count();
+        }
+        assert_eq!(cut, 2);
+    }
+
     #[test]
     fn a_group_is_cut_once_for_each_event_and_not_after_its_end() {
         let cuts = Cuts::default();
@@ -104,7 +118,7 @@ mod tests {
         cuts.add(&one);
         cuts.add(&other);
         drop(other);
-        cuts.cut(100.0);
+        cuts.cut(0, 100.0);
         assert!(one.take());
         assert!(!one.take());
         assert_eq!(cuts.0.borrow().len(), 1);

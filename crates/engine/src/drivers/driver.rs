@@ -239,6 +239,12 @@ pub trait Connector: Clone + Send + 'static {
         clients: &[u32],
     ) -> impl Future<Output = Result<Opened<Self::Driver>, SessionError>>;
 
+    /// Returns the number of addresses of which each attempt to reopen tries one.
+    #[doc(hidden)]
+    fn nodes(&self) -> usize {
+        1
+    }
+
     /// Sets up a driver for clients that have lost their connection, like [`Self::open`].
     #[doc(hidden)]
     fn reopen(

@@ -39,8 +39,8 @@ pub(crate) struct ShellCommand {
     pub(crate) command: String,
     pub(crate) environment: Vec<(String, OsString)>,
     pub(crate) limit: Duration,
-    /// A text that the output must not show; empty for none.
-    pub(crate) secret: String,
+    /// Texts that the output must not show. Empty ones count for nothing.
+    pub(crate) secrets: Vec<String>,
 }
 
 /// How a command has ended.
@@ -70,10 +70,8 @@ impl ShellCommand {
         let Output { kept, bytes } =
             std::mem::take(&mut *output.lock().unwrap_or_else(PoisonError::into_inner));
         let text = String::from_utf8_lossy(&kept).into_owned();
-        let output = match &self.secret[..] {
-            "" => text,
-            secret => text.replace(secret, HIDDEN),
-        };
+        let secrets = self.secrets.iter().filter(|secret| !secret.is_empty());
+        let output = secrets.fold(text, |text, secret| text.replace(secret, HIDDEN));
         let first = output.lines().map(str::trim).find(|line| !line.is_empty());
         let said = first.map(|line| format!(": {}", line.chars().take(200).collect::<String>()));
         HookRecord {
@@ -179,7 +177,7 @@ mod tests {
             command: command.to_owned(),
             environment: vec![("WHO".to_owned(), "ann".into())],
             limit,
-            secret: "s3cret".to_owned(),
+            secrets: ["", "s3cret", "p4ss"].map(str::to_owned).into(),
         };
         shell.run(&Cancel::default())
     }
@@ -240,6 +238,12 @@ mod tests {
     }
 
     #[test]
+    fn no_password_of_a_client_is_kept() {
+        let hook = ran("echo p4ss and s3cret", MINUTE);
+        assert_eq!(hook.output, "******** and ********\n");
+    }
+
+    #[test]
     fn an_interrupt_ends_a_command() {
         let cancel = Cancel::default();
         cancel.cancel();
@@ -247,7 +251,7 @@ mod tests {
             command: "exec sleep 600".to_owned(),
             environment: Vec::new(),
             limit: MINUTE * 10,
-            secret: String::new(),
+            secrets: Vec::new(),
         };
         let hook = shell.run(&cancel);
         assert_eq!(

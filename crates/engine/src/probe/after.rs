@@ -57,16 +57,6 @@ pub enum AfterError {
         /// The state file.
         path: String,
     },
-    /// The directory of the run is not there.
-    #[error("{at} has no directory '{directory}': it was deleted, or {path} is of another server")]
-    NoFiles {
-        /// The share.
-        at: String,
-        /// The directory.
-        directory: String,
-        /// The state file.
-        path: String,
-    },
     /// The server cannot be reached, or refuses.
     #[error(transparent)]
     Session(#[from] SessionError),
@@ -76,8 +66,8 @@ pub enum AfterError {
 /// thread. `progress` gets the bytes read so far and those to read.
 ///
 /// # Errors
-/// If the notes cannot be used, or a file cannot be read. A missing file is no error: its
-/// blocks are lost.
+/// If the notes cannot be used, or a file cannot be read. A missing file or directory is no
+/// error: its blocks are lost.
 pub fn verify_after(
     target: &Target,
     options: SessionOptions,
@@ -97,7 +87,7 @@ pub fn verify_after(
     if promises.files().next().is_none() {
         return Err(AfterError::Nothing { path: path() });
     }
-    let mut examined = Examined::of(&promises);
+    let (mut examined, mut missing) = (Examined::of(&promises), Vec::new());
     let refused = |error| AfterError::from(SessionError::System(error));
     blocking(refused, async {
         let endpoint = Endpoint::resolve(target, options, limits, CREDITS_ASKED).await?;
@@ -105,11 +95,7 @@ pub fn verify_after(
         for population in &notes.head.populations {
             let directory = &population.directory;
             if !exists(&mut session, directory).await? {
-                return Err(AfterError::NoFiles {
-                    at: session.share(),
-                    directory: directory.clone(),
-                    path: path(),
-                });
+                missing.push(directory.clone());
             }
         }
         examine(&mut session, &promises, &mut examined, progress).await?;
@@ -138,6 +124,7 @@ pub fn verify_after(
         notes: count,
         fates,
         paths,
+        missing,
     })
 }
 

@@ -69,7 +69,7 @@ async fn run(
         command: command.to_owned(),
         environment,
         limit: context.plan.generator.hooks.limit,
-        secret: context.plan.sessions.target.password.expose().to_owned(),
+        secrets: context.plan.sessions.target.secrets(),
     };
     let cancel = context.cancel.clone();
     let running = spawn_blocking(move || shell.run(&cancel));

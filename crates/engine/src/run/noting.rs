@@ -125,7 +125,7 @@ impl NoteWriter {
         record.notes = appended.notes;
         record.lost = self.exchange.lost();
         record.failure = appended.ended.err().map(|error| error.to_string());
-        if record.notes > 0 {
+        if record.notes > 0 || record.failure.is_some() {
             record.directories = directories;
         } else {
             let _ = fs::remove_file(&self.path);

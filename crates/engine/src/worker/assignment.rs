@@ -36,6 +36,8 @@ pub(crate) struct Assignment {
     pub(crate) clients_before: u32,
     /// The rate of this load point, where it is not the plan's.
     pub(crate) rate: Option<Rate>,
+    /// Number of groups in the populations before this one.
+    pub(crate) groups_before: u32,
     /// Numbers of this worker's clients; each group shares a driver.
     pub(crate) groups: Vec<Box<[u32]>>,
     /// What happens when a group cannot be set up.

@@ -331,13 +331,14 @@ impl<S: Supply> Member<S> {
         self.drawn.is_some()
     }
 
-    /// Returns the ledger's epoch at the instant when a read is sent; only with
+    /// Returns the ledger's epoch at the instant when a read or a write is sent; only with
     /// verification.
     pub(super) fn epoch(&self, operation: &Operation) -> Option<Epoch> {
         match operation.kind {
             OpKind::Read | OpKind::CreateReadClose => {
                 self.ledger.as_ref().map(|ledger| ledger.read_issued())
             }
+            OpKind::Write => self.ledger.as_ref().map(|ledger| ledger.last_write()),
             _ => None,
         }
     }

@@ -26,7 +26,7 @@ pub(crate) struct Slot {
     /// when the previous request of the action ended.
     pub(super) intended: Nanos,
     pub(super) sent: Nanos,
-    /// State of the ledger when a read was sent; only with verification.
+    /// State of the ledger when a read or a write was sent; only with verification.
     pub(super) epoch: Option<Epoch>,
     /// Bytes moved by the parts of its answer so far.
     pub(super) moved: u32,
@@ -111,7 +111,8 @@ impl Slot {
             ..
         } = self.operation;
         if let (OpKind::Write, Some(ledger), SlotState::InFlight) = (kind, ledger, self.state) {
-            ledger.write_unanswered(file, offset, length);
+            let write = self.epoch.unwrap_or_else(|| ledger.last_write());
+            ledger.write_unanswered(file, offset, length, write);
         }
     }
 }

@@ -229,7 +229,7 @@ fn push_cuts<'a, G: 'a>(
     if drops.is_empty() {
         return Ok(());
     }
-    let sockets = shared.borrow().sockets.clone();
+    let (sockets, before) = (shared.borrow().sockets.clone(), worker.groups_before);
     let timer = PolledTimer::new(&sockets.poller)?;
     tasks.push_helper(async move {
         for (at, percent) in drops {
@@ -237,7 +237,7 @@ fn push_cuts<'a, G: 'a>(
                 timer.set(at.since(clock::now()))?;
                 poll_fn(|_| timer.poll_expired()).await?;
             }
-            sockets.cuts.cut(percent);
+            sockets.cuts.cut(before, percent);
         }
         Ok(())
     });

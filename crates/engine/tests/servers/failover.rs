@@ -121,6 +121,50 @@ fn clients_that_are_cut_for_a_time_all_come_back() {
     assert_eq!(point.clients_served, CLIENTS);
 }
 
+/// A server that answers nothing more, and does not end its connections, is left after the limit
+/// of an operation. Clients that think in the meantime are not counted.
+#[test]
+fn clients_leave_the_connections_of_a_silent_server() {
+    const LIMIT: Duration = Duration::from_secs(2);
+    let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
+    let gate = Gate::start(server.address());
+    let mut target = target(&server.url(), server.password());
+    target.port = gate.port();
+    let options = options(4, Duration::from_secs(10), SessionsSpec::default());
+    let mut plan = plan("file-server", &options, target);
+    plan.limits.operation = LIMIT;
+    let silence = || gate.silence();
+    let record = execute(
+        &plan,
+        &mut AfterFirstInterval(Some(silence)),
+        &Cancel::default(),
+    );
+    let point = valid_point(record.unwrap());
+    let losses = losses(&point, None);
+    assert_eq!((losses.clients, losses.still_away()), (4, 0));
+    let least = LIMIT.as_nanos() as f64 * 0.999;
+    assert!(losses.blackout.min() as f64 >= least);
+    assert!(gate.count() >= 8, "{}", gate.count());
+}
+
+/// A client that thinks while its connection is lost has no blackout.
+#[test]
+fn clients_with_nothing_to_send_have_no_blackout() {
+    let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
+    let target = target(&server.url(), server.password());
+    let mut options = with_events(
+        options(4, Duration::from_secs(2), SessionsSpec::default()),
+        &["at 1s: drop 100%"],
+    );
+    options.work.think_time = Some(Duration::from_secs(600));
+    let plan = plan("file-server", &options, target);
+    let record = execute(&plan, &mut Unobserved, &Cancel::default());
+    let point = valid_point(record.unwrap());
+    let losses = losses(&point, Some(0));
+    assert_eq!((losses.clients, losses.still_away()), (0, 0));
+    assert_eq!(losses.blackout.len(), 0);
+}
+
 /// A server that keeps durable handles gives all of them back, and no write is lost.
 #[test]
 fn durable_handles_are_taken_back_after_an_event() {

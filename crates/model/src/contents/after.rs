@@ -231,6 +231,8 @@ pub struct AfterCrash {
     pub fates: Fates,
     /// The paths of the files of [`Fates::first`].
     pub paths: Vec<String>,
+    /// Directories of the run that are not there.
+    pub missing: Vec<String>,
 }
 
 #[cfg(test)]

@@ -107,7 +107,7 @@ impl ReadVerdict {
 }
 
 /// The time at which a read was sent, as the number of answered writes in its
-/// ledger.
+/// ledger; of a write, its generation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Epoch(u64);
 
@@ -194,13 +194,18 @@ impl Ledger {
 
     /// Notes that a write gets no answer, because its connection was lost. The blocks may or may
     /// not hold it, or hold it later.
-    pub fn write_unanswered(&mut self, file: u32, offset: u64, length: u32) {
+    pub fn write_unanswered(&mut self, file: u32, offset: u64, length: u32, write: Epoch) {
         if self.unanswered.len() < UNANSWERED_MAX {
-            let blocks = self.range(file, offset, u64::from(length)).iter();
-            let generations: Vec<_> = blocks.map(|block| block.latest).collect();
-            self.unanswered.extend(generations);
+            // A generation has 32 bits.
+            self.unanswered.insert(write.0 as u32);
         }
         self.write_failed(file, offset, length);
+    }
+
+    /// Returns which write was sent last. Pass it to [`Self::write_unanswered`].
+    #[must_use]
+    pub fn last_write(&self) -> Epoch {
+        Epoch(self.generation.into())
     }
 
     fn write_answered(&mut self, file: u32, offset: u64, length: u32, answer: WriteOutcome) {

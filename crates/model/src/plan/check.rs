@@ -5,6 +5,7 @@ use super::Plan;
 use crate::action::Action;
 use crate::bounds::REQUEST_BYTES_MAX;
 use crate::contents::Verify;
+use crate::contents::after::BLOCKS_MAX;
 use crate::contents::block::BLOCK_BYTES;
 use crate::event::{EventAction, PlannedEvent};
 use crate::fileio::FileioProblem;
@@ -141,6 +142,19 @@ impl Plan {
             return Err(Problem::Unnoted("it needs the driver native"));
         }
         self.alone().try_for_each(|plan| plan.check_noted_alone())?;
+        let written = self.alone().filter(Self::writes_data);
+        let bytes = written.map(|plan| {
+            let clients = plan.work.load_points().into_iter().max();
+            plan.only()
+                .workload
+                .files
+                .bytes(clients.unwrap_or_default())
+        });
+        let bytes = bytes.fold(0, u64::saturating_add);
+        if bytes / BLOCK_BYTES as u64 > BLOCKS_MAX {
+            let size = Size(bytes);
+            return Err(Problem::UnnotedBytes { size });
+        }
         match self.alone().any(|plan| plan.writes_data()) {
             true => Ok(()),
             false => Err(Problem::Unnoted("the clients write to no file that stays")),

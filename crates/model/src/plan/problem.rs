@@ -11,6 +11,7 @@ use crate::bounds::{
     FILES_MAX, HELD_FILES_MAX, OPERATION_BYTES_MAX, OPERATIONS_MAX, REQUEST_BYTES_MAX, SIZES_MAX,
     SPEED_MAX, VERIFY_MEMORY_MAX,
 };
+use crate::contents::after::BLOCKS_MAX;
 use crate::contents::block::BLOCK_BYTES;
 use crate::fileio::FileioProblem;
 use crate::generator::{DriverKind, GeneratorProblem};
@@ -342,6 +343,16 @@ pub enum Problem {
         /// The request or the file.
         what: &'static str,
         /// Its size.
+        size: Size,
+    },
+    /// More blocks are noted than a check after a crash can hold in memory.
+    #[error(
+        "its files have {size:#}, and a check after a crash can judge {:#} at most: give fewer or \
+         smaller files",
+        Size(BLOCKS_MAX * BLOCK_BYTES as u64)
+    )]
+    UnnotedBytes {
+        /// Bytes of all files that are written.
         size: Size,
     },
     /// Verification needs whole blocks.

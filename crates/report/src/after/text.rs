@@ -156,6 +156,13 @@ fn remarks(doc: &AfterDoc) -> String {
             counted(doc.unanswered_blocks, "kept block")
         );
     }
+    for directory in &doc.missing_directories {
+        text += &format!(
+            "note: there is no directory {}; if smbench cleanup removed it, or this is another \
+             server, nothing was lost\n",
+            plain(directory)
+        );
+    }
     if !doc.is_whole {
         text += "note: the run did not end the state file; the answers of its last moments are \
                  missing, and are not checked\n";
@@ -194,6 +201,7 @@ mod tests {
             is_whole: true,
             broken_blocks: blocks[..3].iter().sum(),
             blocks: blocks.iter().sum(),
+            missing_directories: Vec::new(),
             block_bytes: 512,
             fates: fates.collect(),
             unanswered_blocks: 0,

@@ -91,6 +91,7 @@ impl EventDoc {
             .after(None)
             .map(|losses| Self::with(UNPLANNED, losses));
         let nothing = EventLosses::default();
+        let mut calm = CalmLoad::of(&record.series);
         let planned = (0..).zip(&record.events).map(|(index, event)| {
             let after = losses.after(Some(index)).unwrap_or(&nothing);
             let next = record.events.get(index as usize + 1);
@@ -99,7 +100,7 @@ impl EventDoc {
             Self {
                 event: Some(event.event.to_string()),
                 at_s,
-                recovery_s: at_s.and_then(|at_s| recovery_s(&record.series, at_s, until)),
+                recovery_s: at_s.and_then(|at_s| calm.recovery_s(at_s, until)),
                 command: event.command.clone(),
                 ..Self::with(event.event.action.name(), after)
             }
@@ -156,30 +157,58 @@ impl EventDoc {
     }
 }
 
-/// Returns the seconds from an event until the series has its throughput again.
-fn recovery_s(series: &Series, at_s: f64, until_s: Option<f64>) -> Option<f64> {
-    let length_s = series.interval.as_secs_f64();
-    let carries = series.all.iter().any(|interval| interval.bytes > 0);
-    let amounts: Vec<_> = series
-        .all
-        .iter()
-        .map(|interval| if carries { interval.bytes } else { interval.count } as f64)
-        .collect();
-    // The conversions saturate.
-    let index = |seconds: f64| (seconds / length_s) as usize;
-    let event = index(at_s);
-    let before = amounts.get(event.saturating_sub(INTERVALS_BEFORE)..event)?;
-    if before.is_empty() {
-        return None;
+/// The throughput of a load point outside the effects of its events.
+struct CalmLoad {
+    interval_s: f64,
+    /// Bytes of each interval, or operations if no data was moved.
+    amounts: Vec<f64>,
+    /// The interval from which on the last event has no effect any more.
+    from: usize,
+    /// The amount that counts as the throughput before the last event.
+    enough: Option<f64>,
+}
+
+impl CalmLoad {
+    fn of(series: &Series) -> Self {
+        let carries = series.all.iter().any(|interval| interval.bytes > 0);
+        let amounts = series
+            .all
+            .iter()
+            .map(|interval| if carries { interval.bytes } else { interval.count } as f64);
+        Self {
+            interval_s: series.interval.as_secs_f64(),
+            amounts: amounts.collect(),
+            from: 0,
+            enough: None,
+        }
     }
-    let enough = RECOVERED * before.iter().sum::<f64>() / before.len() as f64;
-    let end = until_s.map_or(amounts.len(), index).min(amounts.len());
-    let after = amounts.get(event..end)?;
-    let Some(dip) = after.iter().position(|amount| *amount < enough) else {
-        return Some(0.0);
-    };
-    let back = after[dip..].iter().position(|amount| *amount >= enough)?;
-    Some((event + dip + back) as f64 * length_s - at_s)
+
+    /// Returns the seconds from the next event until the load point has its throughput again.
+    /// If it has not recovered from the last event, that is the throughput before that one.
+    fn recovery_s(&mut self, at_s: f64, until_s: Option<f64>) -> Option<f64> {
+        // The conversions saturate.
+        let index = |seconds: f64| (seconds / self.interval_s) as usize;
+        let event = index(at_s);
+        let end = until_s.map_or(self.amounts.len(), index);
+        let from = self.from.max(event.saturating_sub(INTERVALS_BEFORE));
+        let before = self.amounts.get(from..event).unwrap_or_default();
+        if !before.is_empty() {
+            self.enough = Some(RECOVERED * before.iter().sum::<f64>() / before.len() as f64);
+        }
+        let enough = self.enough?;
+        let after = self.amounts.get(event..end.min(self.amounts.len()))?;
+        if after.is_empty() {
+            self.from = usize::MAX;
+            return None;
+        }
+        let Some(dip) = after.iter().position(|amount| *amount < enough) else {
+            return Some(0.0);
+        };
+        self.from = usize::MAX;
+        let back = after[dip..].iter().position(|amount| *amount >= enough)?;
+        self.from = event + dip + back;
+        Some(self.from as f64 * self.interval_s - at_s)
+    }
 }
 
 #[cfg(test)]
@@ -204,13 +233,24 @@ mod tests {
             ..Series::default()
         };
         let dip = series(&[100, 100, 40, 0, 60, 97, 100]);
-        assert_eq!(recovery_s(&dip, 2.5, None), Some(2.5));
-        assert_eq!(recovery_s(&dip, 2.5, Some(4.0)), None);
-        assert_eq!(recovery_s(&dip, 0.5, None), None);
-        assert_eq!(
-            recovery_s(&series(&[100, 100, 99, 98]), 2.2, None),
-            Some(0.0)
-        );
-        assert_eq!(recovery_s(&series(&[100, 100, 50, 50]), 2.2, None), None);
+        let once = |series: &Series, at_s, until_s| CalmLoad::of(series).recovery_s(at_s, until_s);
+        assert_eq!(once(&dip, 2.5, None), Some(2.5));
+        assert_eq!(once(&dip, 2.5, Some(4.0)), None);
+        assert_eq!(once(&dip, 0.5, None), None);
+        assert_eq!(once(&series(&[100, 100, 99, 98]), 2.2, None), Some(0.0));
+        assert_eq!(once(&series(&[100, 100, 50, 50]), 2.2, None), None);
+        // The second event comes before the load has recovered from the first one.
+        let mut close = CalmLoad::of(&dip);
+        assert_eq!(close.recovery_s(2.5, Some(4.0)), None);
+        assert_eq!(close.recovery_s(4.0, None), Some(1.0));
+        // Both are in the same interval.
+        let mut same = CalmLoad::of(&dip);
+        assert_eq!(same.recovery_s(2.2, Some(2.5)), None);
+        assert_eq!(same.recovery_s(2.5, None), Some(2.5));
+        // The first one is over before the second one, so what came after it counts.
+        let slower = series(&[100, 10, 96, 96, 50, 92, 92]);
+        let mut apart = CalmLoad::of(&slower);
+        assert_eq!(apart.recovery_s(1.0, Some(4.0)), Some(1.0));
+        assert_eq!(apart.recovery_s(4.0, None), Some(1.0));
     }
 }

@@ -60,7 +60,7 @@ pub struct PlanDoc {
     /// Spacing of operations at a rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrivals: Option<Named<ArrivalsDoc>>,
-    /// What each client is, if it is a stream: `rate_per_s` frames per second.
+    /// The stream of each client, with `rate_per_s` frames per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stream: Option<StreamDoc>,
     /// Mean seconds between the end of an operation and the next. Absent without a

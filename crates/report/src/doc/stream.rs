@@ -8,7 +8,7 @@ use smbench_model::record::FrameTally;
 
 use super::named::Named;
 
-/// What a stream is. Each client is one.
+/// A stream of frames. Each client has one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StreamDoc {
     /// Bytes of a frame.

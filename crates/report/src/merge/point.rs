@@ -308,15 +308,29 @@ fn links(parts: &[PartPoint<'_>]) -> Vec<LinkDoc> {
 
 /// Adds up the events of all parts. The parts of a run have the same events.
 fn events(parts: &[PartPoint<'_>]) -> Vec<EventDoc> {
-    let mut all: Vec<EventDoc> = Vec::new();
-    for event in parts.iter().flat_map(|part| &part.point.events) {
-        let key = |of: &EventDoc| (of.kind.clone(), of.event.clone());
-        match all.iter_mut().find(|known| key(known) == key(event)) {
-            Some(known) => known.add(event),
-            None => all.push(event.clone()),
+    let mut unplanned: Option<EventDoc> = None;
+    let mut planned: Vec<EventDoc> = Vec::new();
+    for part in parts {
+        let (of_plan, others) = part
+            .point
+            .events
+            .iter()
+            .partition::<Vec<_>, _>(|of| of.event.is_some());
+        for event in others {
+            match &mut unplanned {
+                Some(known) => known.add(event),
+                None => unplanned = Some(event.clone()),
+            }
+        }
+        // Two events of a plan can be equal.
+        for (at, event) in of_plan.into_iter().enumerate() {
+            match planned.get_mut(at) {
+                Some(known) => known.add(event),
+                None => planned.push(event.clone()),
+            }
         }
     }
-    all
+    unplanned.into_iter().chain(planned).collect()
 }
 
 /// Adds up the data that was found wrong; `None` if no part says.

@@ -50,7 +50,7 @@ pub(super) fn conclude(
         return Exit::Done;
     };
     let url = server.target.redacted();
-    if noted.notes == 0 {
+    if noted.notes == 0 && noted.failure.is_none() {
         context.complain("no write was answered: there is no state file");
         return Exit::Done;
     }

@@ -54,7 +54,8 @@ pub(super) async fn replace<C: Connector>(
     let mut again = Reopening { before, attempt: 0 };
     loop {
         let left = until.since(clock::now()).into();
-        let attempt = on_tokio(timeout(left, connector.reopen(&clients, &again))).await;
+        let most = time_of_attempt(left, limit, again.attempt, connector.nodes());
+        let attempt = on_tokio(timeout(most, connector.reopen(&clients, &again))).await;
         let error = match attempt {
             Ok(Ok(mut opened)) => match opened.refused.take() {
                 None => return Ok(opened),
@@ -77,6 +78,15 @@ pub(super) async fn replace<C: Connector>(
         again.attempt += 1;
         sleep(with_jitter(pause, random_u64())).await;
         pause = PAUSE_MAX.min(pause * 2);
+    }
+}
+
+/// Returns the longest time of an attempt, so that each address is tried before the limit.
+/// Later attempts have an equal part of it.
+fn time_of_attempt(left: Duration, limit: Duration, attempt: usize, nodes: usize) -> Duration {
+    match nodes.saturating_sub(attempt) {
+        0 => left.min(limit / nodes.max(1) as u32),
+        untried => left / untried as u32,
     }
 }
 
@@ -184,6 +194,25 @@ mod tests {
         let (error, left) = replaced(vec![busy(), busy()]).await;
         assert!(error.is_none());
         assert_eq!(left, 0);
+    }
+
+    #[test]
+    fn each_address_is_tried_before_the_limit() {
+        let limit = Duration::from_secs(10);
+        for nodes in 1..5 {
+            // No attempt is answered.
+            let (mut left, mut pause) = (limit, FIRST_PAUSE);
+            for attempt in 0..nodes {
+                assert!(left > limit / 10, "{nodes} nodes, attempt {attempt}");
+                let took = time_of_attempt(left, limit, attempt, nodes) + pause;
+                left = left.saturating_sub(took);
+                pause *= 2;
+            }
+        }
+        let left = Duration::from_secs(9);
+        assert_eq!(time_of_attempt(left, limit, 0, 3), left / 3);
+        assert_eq!(time_of_attempt(left, limit, 3, 3), limit / 3);
+        assert_eq!(time_of_attempt(left, limit, 7, 1), left);
     }
 
     #[test]

@@ -38,7 +38,7 @@ impl RunningEvents {
                         command: command.clone(),
                         environment: environment.to_vec(),
                         limit: context.plan.generator.hooks.limit,
-                        secret: context.plan.sessions.target.password.expose().to_owned(),
+                        secrets: context.plan.sessions.target.secrets(),
                     };
                     let at = schedule.open + event.at.into();
                     let cancels = (over.clone(), context.cancel.clone());

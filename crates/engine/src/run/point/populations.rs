@@ -107,6 +107,8 @@ pub(super) fn population_records(
 pub(super) struct OwnWorker<'a> {
     pub(super) population: &'a PopulationContext,
     pub(super) load: PointLoad,
+    /// Number of groups of clients in the populations before this one.
+    pub(super) groups_before: u32,
     /// Its number among the workers of the population, and their number.
     pub(super) at: usize,
     pub(super) among: usize,
@@ -117,13 +119,21 @@ pub(super) fn workers_of<'a>(
     context: &'a Context<'_>,
     populations: &'a [PopulationLoad],
 ) -> impl Iterator<Item = (OwnWorker<'a>, WorkerFn)> {
+    let mut groups = 0;
     let populations = context.populations.iter().zip(populations);
-    populations.flat_map(|(population, of_point)| {
+    populations.flat_map(move |(population, of_point)| {
+        let groups_before = groups;
+        let connections = &population.plan.sessions.connections;
+        groups += of_point
+            .load
+            .clients
+            .div_ceil(connections.sessions_per_connection);
         let works = (population.make_workers)(of_point.workers).into_iter();
-        works.enumerate().map(|(at, work)| {
+        works.enumerate().map(move |(at, work)| {
             let worker = OwnWorker {
                 population,
                 load: of_point.load,
+                groups_before,
                 at,
                 among: of_point.workers,
             };

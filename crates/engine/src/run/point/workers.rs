@@ -136,10 +136,8 @@ impl Workers {
         let (report, reports) = mpsc::unbounded_channel();
         let (under_load, load_gone, kept) = UnderLoad::new();
         let (start, started) = watch::channel(None);
-        let wanted = populations
-            .iter()
-            .map(|population| population.workers)
-            .sum();
+        let own: Vec<_> = populations.iter().map(|of| of.workers).collect();
+        let wanted = own.iter().sum();
         let cpus = match context.plan.generator.pinning {
             Pinning::Free => Vec::new(),
             Pinning::Pinned => process::cpus(),
@@ -147,10 +145,7 @@ impl Workers {
         let begin = clock::now();
         let mut all = Self {
             threads: Vec::with_capacity(wanted),
-            own: populations
-                .iter()
-                .map(|population| population.workers)
-                .collect(),
+            own,
             begin,
             start,
             reports,
@@ -168,6 +163,7 @@ impl Workers {
             let OwnWorker {
                 population,
                 load,
+                groups_before,
                 at,
                 among,
             } = of_population;
@@ -183,6 +179,7 @@ impl Workers {
                 rate: load.rate,
                 setup: load.setup,
                 enough: Arc::clone(&all.enough),
+                groups_before,
                 groups: connections
                     .groups(plan.generator.part.clients(load.clients))
                     .skip(at)

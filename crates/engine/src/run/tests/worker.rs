@@ -229,6 +229,7 @@ pub(super) fn assignment(
         rate: None,
         setup: SetupFailures::EndRun,
         enough: Arc::default(),
+        groups_before: 0,
         groups: site.plan.sessions.connections.groups(0..2).collect(),
         pace: SetupRate::new(clock::now(), None, 1, 0, 1),
         cpu: None,

@@ -1,6 +1,8 @@
 //! A relay whose path can be cut for a time.
 
+use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
@@ -16,8 +18,27 @@ pub(super) struct Gate {
 struct GateState {
     is_open: bool,
     listener: TcpListener,
-    clients: Vec<TcpStream>,
+    clients: Vec<Carried>,
     count: usize,
+}
+
+/// A connection of a client.
+struct Carried {
+    client: TcpStream,
+    /// Whether nothing passes any more, without an end of the connection.
+    is_silent: Arc<AtomicBool>,
+}
+
+/// Carries bytes one way until the connection ends.
+fn carry(mut from: TcpStream, mut to: TcpStream, is_silent: &AtomicBool) {
+    let mut bytes = vec![0; 64 << 10];
+    while let Ok(read @ 1..) = from.read(&mut bytes) {
+        if !is_silent.load(Ordering::Relaxed) && to.write_all(&bytes[..read]).is_err() {
+            break;
+        }
+    }
+    let _ = from.shutdown(Shutdown::Both);
+    let _ = to.shutdown(Shutdown::Both);
 }
 
 impl Gate {
@@ -45,15 +66,13 @@ impl Gate {
                 let Ok(server) = TcpStream::connect(server) else {
                     return;
                 };
+                let is_silent = Arc::<AtomicBool>::default();
                 for (from, to) in [(&client, &server), (&server, &client)] {
-                    let (mut from, mut to) = (from.try_clone().unwrap(), to.try_clone().unwrap());
-                    thread::spawn(move || {
-                        let _ = std::io::copy(&mut from, &mut to);
-                        let _ = from.shutdown(Shutdown::Both);
-                        let _ = to.shutdown(Shutdown::Both);
-                    });
+                    let (from, to) = (from.try_clone().unwrap(), to.try_clone().unwrap());
+                    let is_silent = Arc::clone(&is_silent);
+                    thread::spawn(move || carry(from, to, &is_silent));
                 }
-                state.clients.push(client);
+                state.clients.push(Carried { client, is_silent });
                 state.count += 1;
             }
         });
@@ -73,8 +92,15 @@ impl Gate {
     pub(super) fn close(&self) {
         let mut state = self.state.lock().unwrap();
         state.is_open = false;
-        for client in state.clients.drain(..) {
-            let _ = client.shutdown(Shutdown::Both);
+        for carried in state.clients.drain(..) {
+            let _ = carried.client.shutdown(Shutdown::Both);
+        }
+    }
+
+    /// Lets nothing pass on the present connections, and does not end them.
+    pub(super) fn silence(&self) {
+        for carried in &self.state.lock().unwrap().clients {
+            carried.is_silent.store(true, Ordering::Relaxed);
         }
     }
 

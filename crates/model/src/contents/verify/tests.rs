@@ -145,7 +145,8 @@ fn foreign(found: Stamp) -> Result<ReadVerdict, Mismatch> {
 fn a_write_whose_connection_was_lost_is_late_after_a_stored_one() {
     let mut ledger = ledger();
     let unanswered = issue(&mut ledger, ONE);
-    ledger.write_unanswered(0, ONE.offset(), ONE.length());
+    let write = ledger.last_write();
+    ledger.write_unanswered(0, ONE.offset(), ONE.length(), write);
     assert_eq!(judge(&ledger, PREPARED), FINE);
     assert_eq!(judge(&ledger, unanswered), FINE);
     let stored = issue(&mut ledger, ONE);
@@ -158,6 +159,30 @@ fn a_write_whose_connection_was_lost_is_late_after_a_stored_one() {
         found: unanswered,
     };
     assert_eq!(judge(&ledger, unanswered), Err(late));
+}
+
+/// Each of several writes in flight to a block is known, whichever gets no answer.
+#[test]
+fn each_write_in_flight_is_late_by_its_own_generation() {
+    let mut ledger = ledger();
+    let mut sent = Vec::new();
+    for _ in 0..2 {
+        let stamp = issue(&mut ledger, ONE);
+        sent.push((stamp, ledger.last_write()));
+    }
+    for (_, write) in &sent {
+        ledger.write_unanswered(0, ONE.offset(), ONE.length(), *write);
+    }
+    let stored = issue(&mut ledger, ONE);
+    done(&mut ledger, ONE);
+    for (found, _) in sent {
+        let late = Mismatch::Late {
+            offset: ONE.offset(),
+            oldest: stored.generation,
+            found,
+        };
+        assert_eq!(judge(&ledger, found), Err(late));
+    }
 }
 
 #[test]
