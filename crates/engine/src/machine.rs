@@ -6,6 +6,7 @@ pub mod clock;
 mod command;
 pub(crate) mod counters;
 mod exporter;
+pub(crate) mod lab_server;
 pub(crate) mod poller;
 pub(crate) mod process;
 pub(crate) mod route;

@@ -218,6 +218,7 @@ fn execute_on_target(
         at: target.server.url.clone(),
         whereabouts: Locality::Elsewhere,
         server_cpu: Meter::new(&plan.generator.server_cpu, None),
+        lab_server: None,
         tcp: None,
         counters: None,
         started: clock::now(),

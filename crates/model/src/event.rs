@@ -12,6 +12,8 @@ use crate::units::{format_duration, parse_duration};
 
 /// The largest number of events of a load point.
 pub const EVENTS_PER_POINT_MAX: usize = 64;
+/// The shortest time for which a server is stopped.
+const STOP_MIN: Duration = Duration::from_millis(1);
 
 /// An event of each load point: `at 30s: drop 100%`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -29,7 +31,15 @@ pub enum EventAction {
     Drop(f64),
     /// The generator runs this shell command.
     Exec(String),
+    /// The generator stops all processes of the lab server for this time.
+    Stop(Duration),
+    /// The generator sends the signal with this name, one of [`SIGNALS`], to each process of the
+    /// lab server that serves a connection.
+    Signal(String),
 }
+
+/// The signals that an event can send.
+pub const SIGNALS: [&str; 8] = ["HUP", "INT", "QUIT", "ABRT", "KILL", "USR1", "USR2", "TERM"];
 
 /// What became of an event in a load point.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,25 +50,39 @@ pub struct EventRecord {
     pub at: Option<Duration>,
     /// The command that was run, if the event has one.
     pub command: Option<HookRecord>,
+    /// How many processes of the lab server got a signal, or why none did; `None` if the event
+    /// sends none.
+    pub signalled: Option<Result<usize, String>>,
 }
 
 impl EventRecord {
-    /// Returns why the load point is void, if the command failed.
+    /// Returns why the load point is void, if the event failed.
     #[must_use]
     pub fn failure(&self) -> Option<String> {
-        let failure = self.command.as_ref()?.failure.as_ref()?;
         let at = format_duration(self.event.at);
+        if let Some(Err(why)) = &self.signalled {
+            return Some(format!("the event at {at} {why}"));
+        }
+        let failure = self.command.as_ref()?.failure.as_ref()?;
         Some(format!("the command of the event at {at} {failure}"))
     }
 }
 
 impl EventAction {
+    /// Returns whether it needs a lab server on this machine.
+    #[must_use]
+    pub const fn is_of_lab(&self) -> bool {
+        matches!(self, Self::Stop(_) | Self::Signal(_))
+    }
+
     /// Returns the name in documents.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Drop(_) => "drop",
             Self::Exec(_) => "exec",
+            Self::Stop(_) => "stop",
+            Self::Signal(_) => "signal",
         }
     }
 }
@@ -68,6 +92,8 @@ impl fmt::Display for EventAction {
         match self {
             Self::Drop(percent) => write!(f, "drop {percent}%"),
             Self::Exec(command) => write!(f, "exec {command}"),
+            Self::Stop(time) => write!(f, "stop {}", format_duration(*time)),
+            Self::Signal(name) => write!(f, "signal {name}"),
         }
     }
 }
@@ -108,10 +134,23 @@ impl FromStr for PlannedEvent {
             }
             "exec" if rest.is_empty() => return Err(wrong("exec needs a shell command")),
             "exec" => EventAction::Exec(rest.to_owned()),
+            "stop" => match parse_duration(rest) {
+                Ok(time) if time >= STOP_MIN => EventAction::Stop(time),
+                _ => return Err(wrong("stop needs a time of 1ms or more, such as stop 2s")),
+            },
+            "signal" => {
+                let name = rest.to_uppercase();
+                let name = name.strip_prefix("SIG").unwrap_or(&name);
+                if !SIGNALS.contains(&name) {
+                    let signals = SIGNALS.join(", ");
+                    return Err(UnknownEvent(format!("signal needs one of {signals}")));
+                }
+                EventAction::Signal(name.to_owned())
+            }
             _ => {
                 let word: String = word.chars().take(40).collect();
                 let why = format!(
-                    "`{}` is not an event: give drop or exec",
+                    "`{}` is not an event: give drop, exec, stop or signal",
                     word.escape_debug()
                 );
                 return Err(UnknownEvent(why));
@@ -131,6 +170,8 @@ mod tests {
             "at 30s: drop 100%",
             "at 1m 30s: drop 12.5%",
             "at 0s: exec kill -9 $(cat smbd.pid): now",
+            "at 10s: stop 2s",
+            "at 10s: signal KILL",
         ] {
             let event: PlannedEvent = text.parse().unwrap();
             assert_eq!(event.to_string(), text);
@@ -150,6 +191,10 @@ mod tests {
             ("at 30s: drop 101%", "share of the connections"),
             ("at 30s: drop NaN%", "share of the connections"),
             ("at 30s: exec", "exec needs a shell command"),
+            ("at 30s: stop", "a time of 1ms or more"),
+            ("at 30s: stop 0s", "a time of 1ms or more"),
+            ("at 30s: signal", "one of HUP, INT"),
+            ("at 30s: signal STOP", "one of HUP, INT"),
             ("at 30s: explode", "`explode` is not an event"),
             ("at 30s:", "`` is not an event"),
         ] {

@@ -43,7 +43,8 @@ impl FailoverArgs {
 #[command(next_help_heading = "Failover")]
 pub(crate) struct EventArgs {
     /// Do this at a time of each window: 'at 30s: drop 100%' resets connections, 'at 60s: exec
-    /// COMMAND' runs a shell command; can be repeated
+    /// COMMAND' runs a shell command; 'stop 2s' and 'signal KILL' are for a lab server; can be
+    /// repeated
     #[arg(long = "event", value_name = "EVENT", hide_short_help = true)]
     pub(crate) events: Vec<PlannedEvent>,
 }

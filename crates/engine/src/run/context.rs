@@ -16,6 +16,7 @@ use crate::drivers::driver::Connector;
 use crate::hosts::{FirstHost, HostChannel, Upstream};
 use crate::machine::cancel::Cancel;
 use crate::machine::counters::CounterMeter;
+use crate::machine::lab_server::LabServer;
 use crate::machine::route::Locality;
 use crate::machine::server_cpu::Meter;
 use crate::machine::tcp::TcpWatch;
@@ -45,6 +46,8 @@ pub(crate) struct Context<'a> {
     pub(crate) at: String,
     pub(crate) whereabouts: Locality,
     pub(crate) server_cpu: Meter,
+    /// The lab server, if events stop it or send it signals.
+    pub(crate) lab_server: Option<Arc<LabServer>>,
     /// The connections whose counters of TCP are read, if that was asked for.
     pub(crate) tcp: Option<Result<TcpWatch, String>>,
     /// The meter of the server's counters, if that was asked for.

@@ -55,6 +55,17 @@ pub enum RunError {
         /// How long ago that was.
         late: Duration,
     },
+    /// Events of the plan are for a lab server, and this is not one.
+    #[error(
+        "the event `{event}` is for a Samba that smbench has started on this machine, and {why}: \
+         start one with `smbench lab samba`, or use exec"
+    )]
+    NoLab {
+        /// The event.
+        event: String,
+        /// Why there is no lab server.
+        why: String,
+    },
     /// Load points were to wait for a quiet server, which cannot be seen.
     #[error("failed to wait for a quiet server: {0}")]
     Quiet(String),

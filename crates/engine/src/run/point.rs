@@ -39,6 +39,7 @@ use crate::run::health::CpuUsers;
 use crate::worker::assignment::WorkerResult;
 use crate::worker::schedule::Schedule;
 use cpu_reader::Seen;
+pub(super) use events::lab_server;
 use failed::{Excuse, differing, failed};
 use hosts::{others, take_others};
 use join::EndedWorkers;
@@ -356,11 +357,8 @@ fn objection_to(ops: &Tally, excuse: Excuse) -> Option<String> {
     if let Some(differing) = differing(ops) {
         return Some(differing);
     }
-    let away: u64 = ops
-        .losses()
-        .all()
-        .map(|(_, losses)| losses.still_away())
-        .sum();
+    let losses = ops.losses().all();
+    let away: u64 = losses.map(|(_, of)| of.still_away()).sum();
     if away > 0 {
         let were = if away == 1 {
             "client that lost its connection was"

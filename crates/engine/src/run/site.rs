@@ -38,7 +38,7 @@ use crate::run::course::Course;
 use crate::run::error::RunError;
 use crate::run::noting::{NoteWriter, StateFile};
 use crate::run::reserve::reserve;
-use crate::run::{Observer, capacity};
+use crate::run::{Observer, capacity, point};
 use crate::smb::session::{Endpoint, LogoffScope, SessionError, random_u64, unless};
 use crate::smb::share::{self, ShareSession, Workspace};
 #[cfg(test)]
@@ -76,6 +76,7 @@ pub(super) async fn run(
         let of_one = connect(plan, &alone, course.clients_for_certain(), cancel).await?;
         connected.push((Arc::new(alone), of_one));
     }
+    let lab_server = point::lab_server(plan, role, &connected[0].1.endpoint)?;
     let server = server_of_all(connected.iter().map(|(_, connected)| &connected.server));
     let (sites, mut share) = claim_all(&plan.work, connected, observer, cancel).await?;
     let first = &share.populations[0].workspace;
@@ -89,7 +90,10 @@ pub(super) async fn run(
     record.run_number = order.runs_before;
     let state = job.state.take();
     let (mut notes, noting) = begin_notes(state, plan, &sites);
-    let context = context(job, sites, order.runs_before, since, cancel, notes.as_ref());
+    let context = Context {
+        lab_server,
+        ..context(job, sites, order.runs_before, since, cancel, notes.as_ref())
+    };
     let begun = match role {
         _ if noting.is_err() => noting,
         RunRole::First(first) => begin_on_hosts(first, &order, &mut record, cancel).await,
@@ -341,6 +345,7 @@ fn context<'a>(
     Context {
         populations: populations.collect(),
         server_cpu,
+        lab_server: None,
         tcp,
         counters,
         at,

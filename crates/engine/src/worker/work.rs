@@ -223,7 +223,7 @@ fn push_cuts<'a, G: 'a>(
     let events = worker.plan.work.events.iter();
     let drops = events.filter_map(|event| match event.action {
         EventAction::Drop(percent) => Some((schedule.open + event.at.into(), percent)),
-        EventAction::Exec(_) => None,
+        EventAction::Exec(_) | EventAction::Stop(_) | EventAction::Signal(_) => None,
     });
     let drops: Vec<_> = drops.collect();
     if drops.is_empty() {

@@ -44,7 +44,7 @@ impl From<&LoadEvent> for LinkDoc {
 /// last event before it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EventDoc {
-    /// What was done: `drop` or `exec`. `loss` has the losses before all events of the plan.
+    /// What was done: `drop`, `exec`, `stop` or `signal`. `loss` has the losses before all events of the plan.
     pub kind: String,
     /// The event as it was asked for, such as `at 30s: drop 100%`. Absent if nothing was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -81,6 +81,9 @@ pub struct EventDoc {
     /// The command that was run. Absent if the event has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<HookRecord>,
+    /// How many processes of the lab server got the signal. Absent if none did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub processes: Option<u64>,
 }
 
 impl EventDoc {
@@ -102,6 +105,10 @@ impl EventDoc {
                 at_s,
                 recovery_s: at_s.and_then(|at_s| calm.recovery_s(at_s, until)),
                 command: event.command.clone(),
+                processes: match &event.signalled {
+                    Some(Ok(count)) => Some(*count as u64),
+                    Some(Err(_)) | None => None,
+                },
                 ..Self::with(event.event.action.name(), after)
             }
         });
@@ -129,6 +136,7 @@ impl EventDoc {
             requests_repeated: losses.repeated,
             operations_failed: losses.failed,
             command: None,
+            processes: None,
         }
     }
 
@@ -154,6 +162,7 @@ impl EventDoc {
         self.requests_repeated += other.requests_repeated;
         self.operations_failed += other.operations_failed;
         self.command = self.command.take().or_else(|| other.command.clone());
+        self.processes = self.processes.or(other.processes);
     }
 }
 

@@ -21,6 +21,7 @@ fn event(text: &str) -> EventRecord {
         at: Some(event.at),
         event,
         command: None,
+        signalled: None,
     }
 }
 

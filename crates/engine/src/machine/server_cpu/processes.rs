@@ -10,7 +10,7 @@ use std::fs;
 use std::net::SocketAddr;
 
 use procfs::net::{TcpNetEntry, TcpState};
-use procfs::process::{FDTarget, Stat, all_processes};
+use procfs::process::{FDTarget, Process, Stat, all_processes};
 use procfs::{CurrentSI as _, KernelStats, ProcError};
 use smbench_model::setting::SERVER_METRICS;
 
@@ -62,7 +62,7 @@ impl Listeners {
     /// Finds the processes that serve `server`, an address of this machine. Must
     /// not run under load, because it reads every descriptor of every process.
     pub(crate) fn of(server: SocketAddr) -> Result<Self, String> {
-        let inodes = listening(server)?;
+        let inodes = sockets(server, &TcpState::Listen)?;
         let mut found = BTreeMap::new();
         let mut refused = false;
         // Any process may end while it is read.
@@ -72,7 +72,7 @@ impl Listeners {
                 continue;
             };
             let mut targets = descriptors.flatten().map(|descriptor| descriptor.target);
-            if targets.any(|target| matches!(target, FDTarget::Socket(at) if inodes.contains(&at)))
+            if targets.any(|target| is_among(&target, &inodes))
                 && let Ok(stat) = process.stat()
             {
                 found.insert(process.pid, stat.comm);
@@ -110,6 +110,25 @@ impl Listeners {
     pub(crate) fn name(&self) -> String {
         let pid = self.pids.first().copied().unwrap_or_default();
         format!("{} (process {pid})", self.name)
+    }
+
+    /// Returns the numbers of the listeners.
+    pub(crate) fn pids(&self) -> impl Iterator<Item = i32> {
+        self.pids.iter().copied()
+    }
+
+    /// Returns the listeners and all processes that they have started.
+    pub(crate) fn members(&self) -> Result<Vec<i32>, String> {
+        Ok(family(&stats()?, &self.pids).collect())
+    }
+
+    /// Returns the processes that the listeners have started, and that have a connection of
+    /// `server`.
+    pub(crate) fn serving(&self, server: SocketAddr) -> Result<Vec<i32>, String> {
+        let inodes = sockets(server, &TcpState::Established)?;
+        let mut serving = self.members()?;
+        serving.retain(|pid| !self.pids.contains(pid) && has_socket(*pid, &inodes));
+        Ok(serving)
     }
 
     /// Returns the number of the first listener.
@@ -192,15 +211,26 @@ fn unreadable(error: ProcError) -> String {
     format!("/proc cannot be read: {error}")
 }
 
-/// Returns the inodes of the sockets that listen on the address itself or on the
+/// Returns whether a process that may have ended has one of these sockets.
+fn has_socket(pid: i32, inodes: &HashSet<u64>) -> bool {
+    let descriptors = Process::new(pid).and_then(|process| process.fd());
+    let mut descriptors = descriptors.into_iter().flatten().flatten();
+    descriptors.any(|descriptor| is_among(&descriptor.target, inodes))
+}
+
+fn is_among(target: &FDTarget, inodes: &HashSet<u64>) -> bool {
+    matches!(target, FDTarget::Socket(at) if inodes.contains(at))
+}
+
+/// Returns the inodes of the sockets in a state at the address itself or at the
 /// unspecified address.
-fn listening(server: SocketAddr) -> Result<HashSet<u64>, String> {
+fn sockets(server: SocketAddr, state: &TcpState) -> Result<HashSet<u64>, String> {
     let v4 = procfs::net::tcp().map_err(unreadable)?;
     // This file is missing if the system has no IPv6.
     let v6 = procfs::net::tcp6().unwrap_or_default();
     let takes = |entry: &TcpNetEntry| {
         let at = entry.local_address;
-        entry.state == TcpState::Listen
+        entry.state == *state
             && at.port() == server.port()
             && (at.ip().is_unspecified() || at.ip().to_canonical() == server.ip().to_canonical())
     };
