@@ -1,5 +1,6 @@
 //! Clients that lose their connection under load and come back.
 
+mod faulty;
 mod gate;
 
 use std::collections::BTreeSet;
@@ -10,6 +11,9 @@ use smbench_engine::{Cancel, Observer, Unobserved, execute};
 use smbench_lab::{EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba};
 use smbench_model::contents::Verify;
 use smbench_model::event::PlannedEvent;
+use smbench_model::limits::Limits;
+use smbench_model::plan::Plan;
+use smbench_model::profile::Profile;
 use smbench_model::progress::{MeasuredInterval, Progress};
 use smbench_model::record::{EventLosses, LoadPointRecord, Outcome, RunRecord};
 use smbench_model::sessions::HandleDurability;
@@ -17,6 +21,7 @@ use smbench_model::spec::{RunOptions, SessionsSpec, WorkSpec};
 use smbench_protocol::NtStatus;
 
 use crate::support::{plan, target};
+use faulty::{Fault, FaultyRelay};
 use gate::Gate;
 
 /// Does something once, when the first interval of a window has ended.
@@ -278,6 +283,66 @@ fn clients_come_back_at_the_next_address() {
     let point = valid_point(record.unwrap());
     assert_eq!(losses(&point, None).blackout.len(), 4);
     assert!(second.count() >= 4, "{}", second.count());
+}
+
+/// A server that loses acknowledged writes, or applies an old one again, is found out, with the
+/// file and the place.
+#[test]
+fn a_server_that_loses_or_repeats_writes_is_found_out() {
+    const PROFILE: &str = "name = \"places\"\n\
+        files = { count = 1, size = \"32KiB\" }\n\
+        sizes = [{ size = \"4KiB\", weight = 100 }]\n\
+        operations = [{ op = \"write\", weight = 50 }, { op = \"read\", weight = 50 }]\n";
+    let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
+    for fault in [Fault::Drop, Fault::Repeat] {
+        let relay = FaultyRelay::start(server.address(), fault, 20);
+        let mut target = target(&server.url(), server.password());
+        target.port = relay.port;
+        let mut options = options(1, Duration::from_secs(2), SessionsSpec::default());
+        options.work.file_size = None;
+        options.sessions.reconnect = None;
+        let profile = Profile::parse("places", PROFILE).unwrap();
+        let plan = Plan::resolve(&profile, &options, target, Limits::default(), 1).unwrap();
+        let record = execute(&plan, &mut Unobserved, &Cancel::default()).unwrap();
+        let ops = &record.load_points[0].ops;
+        let faults = ops.faults();
+        // Most places are read before they are written again.
+        assert!(faults.lost > 0, "{fault:?}: {faults:?}");
+        assert_eq!((faults.doubled, faults.torn), (0, 0), "{fault:?}");
+        let first = ops.first_wrong_data().unwrap();
+        assert!(first.starts_with("client 0, file 0: "), "{first}");
+        let is_named = |offset: &u64| first.contains(&format!("the block at {offset} "));
+        assert!(relay.faults().iter().any(is_named), "{first}");
+    }
+}
+
+/// Clients of a stopped server wait for it, and those of killed processes come back. Another
+/// server than one of the lab is left alone.
+#[test]
+fn a_lab_server_is_stopped_for_a_time_and_its_processes_are_killed() {
+    let Some(samba) = ScratchSamba::or_skip(SambaOptions::default()) else {
+        return;
+    };
+    let options = with_events(
+        options(2, Duration::from_secs(8), SessionsSpec::default()),
+        &["at 1s: stop 1s", "at 3s: signal KILL"],
+    );
+    let target_of_lab = target(&samba.url(), samba.password());
+    let plan_on = |target| plan("file-server", &options, target);
+    let record = execute(&plan_on(target_of_lab), &mut Unobserved, &Cancel::default());
+    let point = valid_point(record.unwrap());
+    for event in &point.events {
+        assert!(matches!(event.signalled, Some(Ok(2..))), "{event:?}");
+    }
+    assert!(point.ops.losses().after(Some(0)).is_none());
+    assert!(point.ops.window_all().latency().max() >= 990_000_000);
+    let losses = losses(&point, Some(1));
+    assert_eq!((losses.clients, losses.still_away()), (2, 0));
+
+    let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
+    let plan = plan_on(target(&server.url(), server.password()));
+    let error = execute(&plan, &mut Unobserved, &Cancel::default()).unwrap_err();
+    assert!(error.to_string().contains("is another server"), "{error}");
 }
 
 /// A run whose server is gone for good ends with an interrupt, without the time that its clients

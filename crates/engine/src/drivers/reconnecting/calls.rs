@@ -52,6 +52,13 @@ impl ClientAnswers {
         self.in_flight > 0 || self.is_refused
     }
 
+    /// Notes that it has something to send. In a blackout it had so already at the loss.
+    const fn begin(&mut self, now: Nanos) {
+        if !self.is_busy() && self.lost_at.is_none() {
+            self.busy_since = now;
+        }
+    }
+
     /// Ends the blackout at this instant. Returns the loss, and the length of the blackout.
     fn come_back(&mut self, now: Nanos) -> Option<ComeBack> {
         let since = self.answered.max(self.busy_since);
@@ -88,7 +95,7 @@ impl ClientCalls {
     pub(super) fn sent(&mut self, call: &Call) {
         let client = &mut self.clients[call.member];
         if !client.is_busy() {
-            client.busy_since = clock::now();
+            client.begin(clock::now());
         }
         client.is_refused = false;
         client.in_flight += 1;
@@ -111,9 +118,7 @@ impl ClientCalls {
     #[cold]
     pub(super) fn refused(&mut self, member: usize, now: Nanos) {
         let client = &mut self.clients[member];
-        if !client.is_busy() {
-            client.busy_since = now;
-        }
+        client.begin(now);
         client.is_refused = true;
         if let (None, Some(since)) = (client.lost_at, self.lost_since) {
             client.lost_at = Some(since);
