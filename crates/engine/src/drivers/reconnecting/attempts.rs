@@ -13,10 +13,13 @@ use crate::machine::clock;
 use crate::machine::tasks::on_tokio;
 use crate::smb::session::{SessionError, random_u64};
 
-/// Pause before the second attempt. It doubles with each further one.
-const FIRST_PAUSE: Duration = Duration::from_millis(20);
+/// The shortest pause between two attempts.
+const PAUSE_MIN: Duration = Duration::from_millis(20);
 /// The longest pause between two attempts.
 const PAUSE_MAX: Duration = Duration::from_secs(1);
+/// A pause is this part of the time since the loss, so that pauses change a blackout by 2 % at
+/// most.
+const PAUSE_PART: u32 = 50;
 /// What a server answers to every further attempt as well. It refuses the account, or the
 /// share. Other answers, such as a lack of resources, are of a server that is not ready yet.
 const FINAL: [NtStatus; 18] = [
@@ -49,7 +52,6 @@ pub(super) async fn replace<C: Connector>(
     (lost, before): (LostLink, SessionRemains),
 ) -> Result<Opened<C::Driver>, NotReconnected> {
     let until = lost.at + Nanos::from(limit);
-    let mut pause = FIRST_PAUSE;
     let mut first = None;
     let mut again = Reopening { before, attempt: 0 };
     loop {
@@ -65,6 +67,7 @@ pub(super) async fn replace<C: Connector>(
             Err(_) => SessionError::Other("an attempt was not answered".to_owned()),
         };
         let is_final = is_final(&error);
+        let pause = pause_after(clock::now().since(lost.at).into());
         if is_final || clock::now() + Nanos::from(pause) >= until {
             let reason = error.to_string();
             return Err(NotReconnected {
@@ -77,7 +80,6 @@ pub(super) async fn replace<C: Connector>(
         first.get_or_insert_with(|| error.to_string());
         again.attempt += 1;
         sleep(with_jitter(pause, random_u64())).await;
-        pause = PAUSE_MAX.min(pause * 2);
     }
 }
 
@@ -97,6 +99,11 @@ fn is_final(error: &SessionError) -> bool {
         Some(status) => FINAL.contains(&status),
         None => error.is_of_log_on(),
     }
+}
+
+/// Returns the pause before the next attempt, this long after the loss.
+fn pause_after(since_loss: Duration) -> Duration {
+    (since_loss / PAUSE_PART).clamp(PAUSE_MIN, PAUSE_MAX)
 }
 
 /// Returns a pause between half of this one and all of it, so that clients that lost their
@@ -201,18 +208,25 @@ mod tests {
         let limit = Duration::from_secs(10);
         for nodes in 1..5 {
             // No attempt is answered.
-            let (mut left, mut pause) = (limit, FIRST_PAUSE);
+            let mut left = limit;
             for attempt in 0..nodes {
                 assert!(left > limit / 10, "{nodes} nodes, attempt {attempt}");
-                let took = time_of_attempt(left, limit, attempt, nodes) + pause;
-                left = left.saturating_sub(took);
-                pause *= 2;
+                left -= time_of_attempt(left, limit, attempt, nodes);
+                left = left.saturating_sub(pause_after(limit - left));
             }
         }
         let left = Duration::from_secs(9);
         assert_eq!(time_of_attempt(left, limit, 0, 3), left / 3);
         assert_eq!(time_of_attempt(left, limit, 3, 3), limit / 3);
         assert_eq!(time_of_attempt(left, limit, 7, 1), left);
+    }
+
+    #[test]
+    fn pauses_grow_with_the_time_since_the_loss() {
+        for (since_ms, pause_ms) in [(0, 20), (1_000, 20), (2_000, 40), (90_000, 1_000)] {
+            let pause = pause_after(Duration::from_millis(since_ms));
+            assert_eq!(pause.as_millis(), pause_ms, "{since_ms} ms");
+        }
     }
 
     #[test]
