@@ -392,7 +392,7 @@ fn runs_that_cannot_be_noted_are_refused() {
     );
     refused(
         &["--file-size=8GiB", "--clients=6,7"],
-        "and a check after a crash can judge 47.7 GiB at most: give fewer or smaller files",
+        "and a check after a crash can judge 47 GiB at most: give fewer or smaller files",
     );
     let said = place.smbench(&["run", "--state=s", "--out=results"]);
     said.failed_with(2, &["--state: name a server"]);

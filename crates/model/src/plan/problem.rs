@@ -349,7 +349,7 @@ pub enum Problem {
     #[error(
         "its files have {size:#}, and a check after a crash can judge {:#} at most: give fewer or \
          smaller files",
-        Size(BLOCKS_MAX * BLOCK_BYTES as u64)
+        Size((BLOCKS_MAX * BLOCK_BYTES as u64) >> 30 << 30)
     )]
     UnnotedBytes {
         /// Bytes of all files that are written.
