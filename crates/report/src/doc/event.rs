@@ -140,6 +140,29 @@ impl EventDoc {
         }
     }
 
+    /// Adds up the events of all parts. The parts of a run have the same events.
+    pub(crate) fn merged<'a>(parts: impl Iterator<Item = &'a [Self]>) -> Vec<Self> {
+        let mut unplanned: Option<Self> = None;
+        let mut planned: Vec<Self> = Vec::new();
+        for part in parts {
+            let (of_plan, others) = part.iter().partition::<Vec<_>, _>(|of| of.event.is_some());
+            for event in others {
+                match &mut unplanned {
+                    Some(known) => known.add(event),
+                    None => unplanned = Some(event.clone()),
+                }
+            }
+            // Two events of a plan can be equal.
+            for (at, event) in of_plan.into_iter().enumerate() {
+                match planned.get_mut(at) {
+                    Some(known) => known.add(event),
+                    None => planned.push(event.clone()),
+                }
+            }
+        }
+        unplanned.into_iter().chain(planned).collect()
+    }
+
     /// Adds the same event of another part of the clients.
     pub(crate) fn add(&mut self, other: &Self) {
         self.clients += other.clients;
@@ -261,5 +284,23 @@ mod tests {
         let mut apart = CalmLoad::of(&slower);
         assert_eq!(apart.recovery_s(1.0, Some(4.0)), Some(1.0));
         assert_eq!(apart.recovery_s(4.0, None), Some(1.0));
+    }
+
+    #[test]
+    fn equal_events_of_a_plan_stay_two() {
+        let event = |kind: &str, event: Option<&str>, clients: u64| -> EventDoc {
+            let event = serde_json::json!({
+                "kind": kind, "event": event, "at_s": null, "clients": clients,
+                "clients_away": 0, "blackout_ns": null, "handles_kept": 0, "handles_lost": 0,
+                "requests_repeated": 0, "operations_failed": 0,
+            });
+            serde_json::from_value(event).unwrap()
+        };
+        let drop = |clients| event("drop", Some("at 1s: drop 50%"), clients);
+        let one = [event("loss", None, 1), drop(2), drop(3)];
+        let other = [drop(4), drop(5)];
+        let merged = EventDoc::merged([&one[..], &other[..]].into_iter());
+        let clients: Vec<_> = merged.iter().map(|event| event.clients).collect();
+        assert_eq!(clients, [1, 6, 8]);
     }
 }

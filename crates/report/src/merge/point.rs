@@ -185,7 +185,7 @@ pub(super) fn merged(parts: &[PartPoint<'_>]) -> Result<LoadPointDoc, MergeError
         replayed: replayed(parts),
         clients_served: count(parts, |point| point.clients_served),
         dropouts: dropouts(parts),
-        events: events(parts.iter().map(|part| &part.point.events[..])),
+        events: EventDoc::merged(parts.iter().map(|part| &part.point.events[..])),
         links: links(parts),
         links_left_out: links_left_out(parts),
         client: client(parts, service.len()),
@@ -306,29 +306,6 @@ fn links(parts: &[PartPoint<'_>]) -> Vec<LinkDoc> {
     links
 }
 
-/// Adds up the events of all parts. The parts of a run have the same events.
-fn events<'a>(parts: impl Iterator<Item = &'a [EventDoc]>) -> Vec<EventDoc> {
-    let mut unplanned: Option<EventDoc> = None;
-    let mut planned: Vec<EventDoc> = Vec::new();
-    for part in parts {
-        let (of_plan, others) = part.iter().partition::<Vec<_>, _>(|of| of.event.is_some());
-        for event in others {
-            match &mut unplanned {
-                Some(known) => known.add(event),
-                None => unplanned = Some(event.clone()),
-            }
-        }
-        // Two events of a plan can be equal.
-        for (at, event) in of_plan.into_iter().enumerate() {
-            match planned.get_mut(at) {
-                Some(known) => known.add(event),
-                None => planned.push(event.clone()),
-            }
-        }
-    }
-    unplanned.into_iter().chain(planned).collect()
-}
-
 /// Adds up the data that was found wrong; `None` if no part says.
 fn faults(parts: &[PartPoint<'_>]) -> Option<DataFaults> {
     let of_parts = parts.iter().filter_map(|part| part.point.verify);
@@ -386,27 +363,4 @@ fn offered(parts: &[PartPoint<'_>], service: &Histogram<u64>, window_s: f64) -> 
         unanswered_ns_max: longest(|doc| doc.unanswered_ns_max),
         delay_ns_max: longest(|doc| doc.delay_ns_max),
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn equal_events_of_a_plan_stay_two() {
-        let event = |kind: &str, event: Option<&str>, clients: u64| -> EventDoc {
-            let event = serde_json::json!({
-                "kind": kind, "event": event, "at_s": null, "clients": clients,
-                "clients_away": 0, "blackout_ns": null, "handles_kept": 0, "handles_lost": 0,
-                "requests_repeated": 0, "operations_failed": 0,
-            });
-            serde_json::from_value(event).unwrap()
-        };
-        let drop = |clients| event("drop", Some("at 1s: drop 50%"), clients);
-        let one = [event("loss", None, 1), drop(2), drop(3)];
-        let other = [drop(4), drop(5)];
-        let merged = events([&one[..], &other[..]].into_iter());
-        let clients: Vec<_> = merged.iter().map(|event| event.clients).collect();
-        assert_eq!(clients, [1, 6, 8]);
-    }
 }
