@@ -7,6 +7,7 @@
 //! therefore percentiles over operations, never means of means.
 
 mod caching;
+mod churn;
 mod counters;
 mod events;
 mod fairness;
@@ -30,6 +31,7 @@ pub mod transfer;
 mod verification;
 
 pub use caching::CachingRecord;
+pub use churn::ChurnRecord;
 pub use counters::{CountersRecord, ServerCalls, ServerCounters, ServerMemory, ServerOpen};
 pub use events::{EVENTS_MAX, EventKind, LoadEvent, LoadEvents};
 pub use fairness::Fairness;

@@ -2,6 +2,7 @@
 //! encryption, connections and caching.
 
 mod caching;
+mod churn;
 mod connections;
 mod failover;
 
@@ -17,6 +18,10 @@ use crate::options::{duration, from_text, options};
 use crate::target::Target;
 use crate::units::format_duration;
 pub use caching::{Caching, UnknownCaching};
+pub use churn::{
+    Churn, ChurnAmount, ChurnProblem, ChurnRate, ChurnTime, Leavings, UnknownChurn, UnknownVanish,
+    Vanish, VanishKind,
+};
 pub use connections::{
     CONNECTIONS_PER_SESSION_MAX, Connections, ConnectionsProblem, SESSIONS_PER_CONNECTION_MAX,
 };
@@ -72,6 +77,15 @@ options! {
         /// The handles of files held open that outlive a lost connection: `none` (when absent),
         /// `durable` or `persistent`.
         handles: HandleDurability,
+        /// How many clients log off and come back, such as `5%/min` or `2/s`. When absent, none.
+        #[serde(deserialize_with = "from_text::<ChurnRate, _>")]
+        #[written(String)]
+        churn: ChurnRate,
+        /// The share of these that goes without LOGOFF, by `silence` (when absent) or `reset`, such
+        /// as `10%:reset`. When absent, none.
+        #[serde(deserialize_with = "from_text::<Vanish, _>")]
+        #[written(String)]
+        vanish: Vanish,
     }
     never in a file {}
 }
@@ -109,6 +123,8 @@ impl SessionsSpec {
             self.reconnect.map(format_duration),
             text(&self.nodes),
             text(&self.handles),
+            text(&self.churn),
+            text(&self.vanish),
         ];
         let options = Self::KEYS.iter().zip(values);
         options
@@ -132,6 +148,8 @@ digested! {
             => given("oplock", (*caching != Caching::None).then(|| caching.name())),
         /// What clients do when they lose their connection.
         pub failover: Failover => with(Failover::add_to),
+        /// The clients that log off and come back.
+        pub churn: Churn => given("churn", churn.for_digest()),
     }
 }
 
@@ -153,6 +171,10 @@ impl Sessions {
                 reconnect: written.reconnect,
                 nodes: written.nodes.unwrap_or_default(),
                 handles,
+            },
+            churn: Churn {
+                rate: written.churn,
+                vanish: written.vanish,
             },
         }
     }

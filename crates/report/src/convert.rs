@@ -18,15 +18,15 @@ use std::time::SystemTime;
 
 use smbench_model::kind::Direction;
 use smbench_model::record::{
-    ClientUsage, LoadPointRecord, Origin, Outcome, RunRecord, ServerFacts,
+    ChurnRecord, ClientUsage, LoadPointRecord, Origin, Outcome, RunRecord, ServerFacts,
 };
 use smbench_model::sessions::Caching;
 
 use crate::doc::{
-    BuildDoc, CalibrationDoc, ClientDoc, DriverDoc, EventDoc, FairnessDoc, FlushDoc, GeneratorDoc,
-    LinkDoc, LoadPointDoc, MachineDoc, Named, OutcomeDoc, PlanDoc, RunDoc, SCHEMA_VERSION,
-    STALL_NS_MIN, SeriesDoc, ServerCountersDoc, ServerCpuDoc, ServerDoc, ServerLocation, SoakDoc,
-    StageDoc, StageMemoryDoc, StorageDoc, TcpDoc, ToolDoc, WriteDoc,
+    BuildDoc, CalibrationDoc, ChurnDoc, ClientDoc, DriverDoc, EventDoc, FairnessDoc, FlushDoc,
+    GeneratorDoc, LinkDoc, LoadPointDoc, MachineDoc, Named, OutcomeDoc, PlanDoc, RunDoc,
+    SCHEMA_VERSION, STALL_NS_MIN, SeriesDoc, ServerCountersDoc, ServerCpuDoc, ServerDoc,
+    ServerLocation, SoakDoc, StageDoc, StageMemoryDoc, StorageDoc, TcpDoc, ToolDoc, WriteDoc,
 };
 use crate::latency::LatencyDoc;
 use crate::passes::summary;
@@ -102,6 +102,7 @@ impl RunDoc {
         let asked = populations.caching();
         let paced = populations.is_paced();
         let verified = populations.is_verified();
+        let churns = record.plan.sessions.churn.rate.is_some();
         let returns = record.plan.sessions.failover.reconnect.is_some();
         let load_points: Vec<_> = record
             .load_points
@@ -116,6 +117,7 @@ impl RunDoc {
                 replayed: populations.replayed(point),
                 populations: populations.of_point(point),
                 verify: (verified && returns).then(|| point.ops.faults()),
+                churn: churns.then(|| churn(point)),
                 server_counters: ServerCountersDoc::of(point, record.server.split.is_some()),
                 ..load_point(point)
             })
@@ -159,6 +161,11 @@ impl RunDoc {
         let soak = SoakDoc::of(&doc);
         Self { soak, ..doc }
     }
+}
+
+fn churn(point: &LoadPointRecord) -> ChurnDoc {
+    let none = ChurnRecord::default();
+    ChurnDoc::from(point.ops.churn().unwrap_or(&none))
 }
 
 fn plan(record: &RunRecord) -> PlanDoc {
@@ -250,6 +257,7 @@ fn load_point(record: &LoadPointRecord) -> LoadPointDoc {
         clients_served: Some(record.clients_served),
         dropouts: record.dropouts.clone(),
         events: EventDoc::all(record),
+        churn: None,
         links: links.kept().iter().map(LinkDoc::from).collect(),
         links_left_out: (links.left_out() > 0).then(|| links.left_out()),
         client: client(record.client, all.count()),

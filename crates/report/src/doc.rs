@@ -13,6 +13,7 @@
 //! several load points (see [`crate::curve`]).
 
 mod calibration;
+mod churn;
 mod condition;
 mod counters;
 mod curve;
@@ -44,6 +45,7 @@ mod tool;
 mod workload;
 
 pub use calibration::{CalibrationDoc, CeilingDoc, CeilingTarget, SysbenchDoc, SysbenchTestDoc};
+pub use churn::ChurnDoc;
 pub use condition::{ConditionDoc, ConditionOutcome};
 pub use counters::{CallCountersDoc, CommandCountersDoc, ServerCountersDoc, ServerMemoryDoc};
 pub use curve::{CurveDoc, CurvePointDoc};

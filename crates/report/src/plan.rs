@@ -124,6 +124,10 @@ fn load_parts(plan: &PlanDoc, model: String, pacing: LoopDoc, generator: Vec<Str
     let handles = plan.sessions.handles.as_ref();
     parts.extend(handles.map(|kind| format!("{} handles", plain(&kind.to_string()))));
     let reconnect = plan.sessions.reconnect_s;
+    let churn = plan.sessions.churn.as_ref();
+    parts.extend(churn.map(|rate| format!("churn {}", plain(rate))));
+    let vanish = plan.sessions.vanish.as_ref();
+    parts.extend(vanish.map(|share| format!("vanish {}", plain(share))));
     parts.extend(reconnect.map(|limit| format!("{} to come back", seconds(limit))));
     parts.extend(match plan.verify {
         Verify::Off => None,

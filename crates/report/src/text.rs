@@ -5,6 +5,7 @@
 //! the same. Not here: the format of numbers ([`crate::units`]).
 
 mod cautions;
+mod churn;
 mod counters;
 mod cpu;
 mod failover;
@@ -28,6 +29,7 @@ mod wrap;
 pub use crate::tone::Tone;
 pub(crate) use cautions::brief;
 pub use cautions::cautions;
+pub use churn::churn;
 pub use counters::server_counters;
 pub use cpu::{generator_cpu, server_cpu};
 pub use failover::{failover, failover_in_brief};
@@ -82,6 +84,7 @@ pub fn render(doc: &RunDoc) -> String {
         sections.extend(populations(&curve).map(|table| table.to_text()));
         sections.extend(jobs(doc).map(|table| table.to_text()));
         sections.extend(failover(doc).map(|table| table.to_text()));
+        sections.extend(churn(doc).map(|table| table.to_text()));
         sections.extend(repeats(&curve).map(|table| table.to_text()));
         sections.extend(cpu_use(doc, &curve));
         sections.extend(machines(doc).map(|table| table.to_text()));

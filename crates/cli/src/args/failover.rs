@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use smbench_model::event::PlannedEvent;
-use smbench_model::sessions::{HandleDurability, NodeList};
+use smbench_model::sessions::{ChurnRate, HandleDurability, NodeList, Vanish};
 use smbench_model::spec::{SessionsSpec, WorkSpec};
 use smbench_model::units::parse_duration;
 
@@ -25,6 +25,14 @@ pub(crate) struct FailoverArgs {
     /// with lease-rwh [default: the profile's, else none]
     #[arg(long, value_name = "KIND", value_parser = durabilities(), hide_short_help = true)]
     pub(crate) handles: Option<HandleDurability>,
+    /// How many clients log off and come back, for example 5%/min, 2/s or 100/h [default: the
+    /// profile's, else none]
+    #[arg(long, value_name = "RATE", hide_short_help = true)]
+    pub(crate) churn: Option<ChurnRate>,
+    /// Share of these that goes without LOGOFF, by silence or reset, for example 10% or 10%:reset
+    /// [default: the profile's, else none; silence]
+    #[arg(long, value_name = "SHARE[:HOW]", hide_short_help = true)]
+    pub(crate) vanish: Option<Vanish>,
 }
 
 impl FailoverArgs {
@@ -33,6 +41,8 @@ impl FailoverArgs {
             reconnect: self.reconnect,
             nodes: self.nodes.clone(),
             handles: self.handles,
+            churn: self.churn,
+            vanish: self.vanish,
             ..SessionsSpec::default()
         }
     }

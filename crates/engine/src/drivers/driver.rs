@@ -156,6 +156,22 @@ pub enum ListingEvent {
     Closed(Nanos),
 }
 
+/// What happened to the clients of a group that leave and come back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChurnEvent<'a> {
+    /// They log off.
+    Left,
+    /// They go without a LOGOFF.
+    Vanished {
+        /// Connections that stay open and silent.
+        silent: u32,
+        /// Silent connections that were reset, because there were too many.
+        ended: u32,
+    },
+    /// They are back, and have sessions that took this long to set up.
+    Back(&'a [Nanos]),
+}
+
 /// Receives the answers and events that a driver reports.
 pub trait Sink {
     /// Reports an answer to a call, or a part of it.
@@ -185,6 +201,8 @@ pub trait Sink {
     fn link_back(&mut self, handles: &Reclaimed);
     /// Reports the first answer to a client after a loss at `lost_at`, and its blackout.
     fn came_back(&mut self, lost_at: Nanos, after: Nanos);
+    /// Reports that the clients have left, or are back. They have nothing in flight.
+    fn churned(&mut self, event: ChurnEvent<'_>);
     /// Reports how long each part of the operation in a slot took, in their order. Parts are in
     /// no sum. Must come before the answer.
     fn parts(&mut self, slot: u32, parts: impl Iterator<Item = (OpKind, Nanos)>);
@@ -289,6 +307,28 @@ pub trait Driver: Sized + 'static {
     /// Learns that operations after the load follow, for which no lost connection is replaced.
     #[doc(hidden)]
     fn end_load(&mut self) {}
+
+    /// Learns when the load of all clients begins, and how many they are.
+    #[doc(hidden)]
+    fn load_begins(&mut self, _begin: Nanos, _clients: u32) {}
+
+    /// Returns whether the clients begin nothing now, because they are leaving or away.
+    #[doc(hidden)]
+    #[inline]
+    fn leaves(&self, _now: Nanos) -> bool {
+        false
+    }
+
+    /// Returns the instant at which the clients leave next, if that is known.
+    #[doc(hidden)]
+    #[inline]
+    fn leaves_at(&self) -> Option<Nanos> {
+        None
+    }
+
+    /// Lets the clients leave, which have nothing in flight. Does nothing if they are away.
+    #[doc(hidden)]
+    fn leave(&mut self) {}
 
     /// Resets the connections, as an event asks for, and returns nothing to the server.
     #[doc(hidden)]

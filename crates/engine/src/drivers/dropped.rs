@@ -148,6 +148,9 @@ pub enum LinkCause {
     /// An event of the plan.
     #[error("an event of the run cut the connection")]
     Event,
+    /// The clients left, as the plan asks for.
+    #[error("the client left to come back")]
+    Churn,
 }
 
 impl LinkCause {

@@ -13,6 +13,7 @@
 mod answers;
 mod attempts;
 mod calls;
+mod churn;
 
 use std::pin::Pin;
 use std::rc::Rc;
@@ -24,15 +25,18 @@ use smbench_protocol::NtStatus;
 
 use crate::drivers::cuts::CutSwitch;
 use crate::drivers::driver::{
-    Answer, Busy, Call, Connector, Driver, Extent, LoadSockets, Opened, Scratch, Sink,
+    Answer, Busy, Call, ChurnEvent, Connector, Driver, Extent, LoadSockets, Opened, Scratch, Sink,
 };
 use crate::drivers::dropped::{Dropped, LinkCause, LostLink, NotReconnected};
 use crate::drivers::remains::SessionRemains;
 use crate::machine::clock;
+use crate::machine::tasks::on_tokio;
 use crate::smb::session::SessionError;
 use answers::Answers;
 use attempts::replace;
 use calls::{ClientCalls, ComeBack};
+pub(crate) use churn::ChurnPlan;
+use churn::GroupChurn;
 
 /// What happens when a connection is lost under load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,8 +58,12 @@ impl From<Option<Duration>> for ReconnectPolicy {
 #[derive(Clone)]
 pub(crate) struct ReconnectingConnector<C> {
     pub(crate) connector: C,
-    /// Time for setting up a lost connection.
+    /// What happens when a connection is lost.
+    pub(crate) policy: ReconnectPolicy,
+    /// Time for setting up a connection again.
     pub(crate) limit: Duration,
+    /// Which clients leave and come back.
+    pub(crate) churn: ChurnPlan,
     /// Number of clients of each group but the last.
     pub(crate) per_group: u32,
 }
@@ -79,6 +87,7 @@ impl<C: Connector> Connector for ReconnectingConnector<C> {
                 clients.first().map_or(0, |first| first / self.per_group),
             )),
             sockets: None,
+            leavings: None,
             connector: self.clone(),
             clients: clients.into(),
         }))
@@ -97,6 +106,8 @@ pub(crate) struct Reconnecting<C: Connector> {
     /// Where sockets are under load. Before the load and after it, a lost connection ends the
     /// group.
     sockets: Option<LoadSockets>,
+    /// When the clients leave, if they do.
+    leavings: Option<Box<GroupChurn<C::Driver>>>,
     connector: ReconnectingConnector<C>,
     clients: Box<[u32]>,
 }
@@ -114,6 +125,8 @@ type Opening<D> = Pin<Box<dyn Future<Output = Result<Opened<D>, NotReconnected>>
 enum LossStage<D> {
     /// The calls in flight have no answer yet.
     Found,
+    /// The clients have left. Those that log off still have their driver.
+    Left(Option<D>, ChurnEvent<'static>),
     Opening(Opening<D>),
     /// The new driver is in its place, and this is left to report.
     Opened(Box<Opened<()>>),
@@ -124,7 +137,7 @@ impl<C: Connector> Reconnecting<C> {
     #[cold]
     fn found(&mut self, error: Dropped, scratch: &mut Scratch) -> Result<(), Dropped> {
         let lost = match error {
-            Dropped::Link(lost) if self.sockets.is_some() => lost,
+            Dropped::Link(lost) if self.sockets.is_some() && self.comes_back() => lost,
             other => return Err(other),
         };
         // Bytes for the old connection must not reach another one.
@@ -138,6 +151,61 @@ impl<C: Connector> Reconnecting<C> {
             stage,
         }));
         Ok(())
+    }
+
+    /// Returns whether a lost connection is replaced.
+    fn comes_back(&self) -> bool {
+        self.connector.policy != ReconnectPolicy::Never
+    }
+
+    /// Returns whether the clients are away on their own account.
+    fn is_away(&self) -> bool {
+        let leavings = self.leavings.as_ref();
+        leavings.is_some_and(|leavings| leavings.is_away)
+    }
+
+    /// Reports that the clients have left, and begins to set up their next sessions.
+    #[cold]
+    fn report_left(
+        &mut self,
+        mut loss: Box<LinkLoss<C::Driver>>,
+        (driver, event): (Option<C::Driver>, ChurnEvent<'static>),
+        sink: &mut impl Sink,
+    ) {
+        sink.churned(event);
+        let ReconnectingConnector {
+            connector, limit, ..
+        } = self.connector.clone();
+        let (clients, lost) = (self.clients.clone(), (*loss.lost).clone());
+        loss.stage = LossStage::Opening(Box::pin(async move {
+            if let Some(driver) = driver {
+                on_tokio(driver.close()).await;
+            }
+            // The limit is of the way back.
+            let lost = LostLink {
+                at: clock::now(),
+                ..lost
+            };
+            replace(connector, limit, clients, (lost, SessionRemains::default())).await
+        }));
+        self.loss = Some(loss);
+    }
+
+    /// Reports that the clients are back with sessions.
+    #[cold]
+    fn report_back(&mut self, opened: &Opened<()>, now: Nanos, sink: &mut impl Sink) {
+        match &mut self.leavings {
+            Some(leavings) if leavings.is_away => {
+                leavings.came_back(clock::now());
+                sink.churned(ChurnEvent::Back(&opened.session_setup));
+            }
+            _ => {
+                sink.link_back(&opened.reclaimed);
+                for ComeBack { lost_at, after } in self.calls.link_back(now) {
+                    sink.came_back(lost_at, after);
+                }
+            }
+        }
     }
 
     /// Resets the connections, as an event asks for.
@@ -214,12 +282,13 @@ impl<C: Connector> Reconnecting<C> {
                 self.report_cut_off(sink);
                 self.loss = Some(loss);
             }
+            LossStage::Left(driver, event) => {
+                loss.stage = LossStage::Found;
+                self.report_left(loss, (driver, event), sink);
+            }
             LossStage::Opened(opened) => {
                 self.report_cut_off(sink);
-                sink.link_back(&opened.reclaimed);
-                for ComeBack { lost_at, after } in self.calls.link_back(now) {
-                    sink.came_back(lost_at, after);
-                }
+                self.report_back(&opened, now, sink);
                 for caching in opened.granted {
                     sink.granted(caching);
                 }
@@ -245,6 +314,40 @@ impl<C: Connector> Driver for Reconnecting<C> {
 
     fn end_load(&mut self) {
         self.sockets = None;
+    }
+
+    fn load_begins(&mut self, begin: Nanos, clients: u32) {
+        let first = self.clients.first().copied().unwrap_or(0);
+        let group = first / self.connector.per_group;
+        let leavings = GroupChurn::new(self.connector.churn, group, begin, clients);
+        self.leavings = leavings.map(Box::new);
+    }
+
+    fn leaves(&self, now: Nanos) -> bool {
+        let leavings = self.leavings.as_ref();
+        leavings.is_some_and(|leavings| leavings.leaves(now))
+    }
+
+    fn leaves_at(&self) -> Option<Nanos> {
+        self.leavings.as_ref().and_then(|leavings| leavings.next())
+    }
+
+    fn leave(&mut self) {
+        if self.loss.is_some() || self.is_away() {
+            return;
+        }
+        if let (Some(leavings), Some(driver)) = (&mut self.leavings, self.driver.take()) {
+            let (driver, event) = leavings.leave(driver);
+            self.loss = Some(Box::new(LinkLoss {
+                lost: Box::new(LostLink {
+                    connection: 0,
+                    at: clock::now(),
+                    cause: LinkCause::Churn,
+                }),
+                remains: SessionRemains::default(),
+                stage: LossStage::Left(driver, event),
+            }));
+        }
     }
 
     fn has_room(&self, scratch: &Scratch) -> bool {
@@ -348,7 +451,10 @@ impl<C: Connector> Driver for Reconnecting<C> {
         }
     }
 
-    async fn close(self) {
+    async fn close(mut self) {
+        if let Some(leavings) = &mut self.leavings {
+            leavings.end_silence();
+        }
         if let Some(driver) = self.driver {
             driver.close().await;
         }

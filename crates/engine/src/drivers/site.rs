@@ -37,6 +37,11 @@ pub(crate) struct Site {
 }
 
 impl Site {
+    /// Returns whether clients set up sessions again under load.
+    pub(crate) fn sets_up_again(&self) -> bool {
+        self.reconnect != ReconnectPolicy::Never || self.plan.sessions.churn.rate.is_some()
+    }
+
     /// Returns the trace that a client replays.
     pub(crate) fn track(&self, client: u32) -> &Arc<Trace> {
         let Some(replay) = self.plan.only().workload.replay() else {

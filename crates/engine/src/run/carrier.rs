@@ -44,7 +44,10 @@ fn descriptors_of_one(plan: &Plan, carrier: Carrier) -> u64 {
         Carrier::Own(logoff) => {
             let clients = plan.max_clients_here();
             let for_log_ons = for_log_ons(plan, clients, logoff);
-            plan.sessions.connections.count(clients) + for_log_ons + EXTRA_SOCKETS
+            let load = plan.work.ramp_up + plan.work.longest_window() + plan.work.ramp_down;
+            let silent = u64::from(plan.sessions.churn.silent(plan.max_clients(), load));
+            let connections = plan.sessions.connections.count(clients);
+            connections * (1 + silent) + for_log_ons + EXTRA_SOCKETS
         }
         Carrier::Embedding {
             descriptors_per_group,

@@ -19,7 +19,7 @@ use smbench_model::operations::RequestResult;
 use smbench_model::record::{EventKind, OperationFailure, Reclaimed, Recorder, Times};
 use smbench_model::sessions::Caching;
 
-use crate::drivers::driver::{Answer, Extent, ListingEvent, Sink};
+use crate::drivers::driver::{Answer, ChurnEvent, Extent, ListingEvent, Sink};
 use crate::drivers::dropped::{Dropped, LostLink};
 use crate::smb::session::caching::Acknowledged;
 use crate::worker::event_instants::EventInstants;
@@ -148,6 +148,27 @@ impl<S: Supply> Sink for Booking<'_, S> {
     fn came_back(&mut self, lost_at: Nanos, after: Nanos) {
         let event = self.clients.events.last_before(lost_at);
         self.recorder.losses_mut(event).came_back(after);
+    }
+
+    fn churned(&mut self, event: ChurnEvent<'_>) {
+        let clients = self.clients.members.len() as u64;
+        let record = self.recorder.churn_mut();
+        match event {
+            ChurnEvent::Left => record.left += clients,
+            ChurnEvent::Vanished { silent, ended } => {
+                record.left += clients;
+                record.vanished += clients;
+                record.silent += u64::from(silent);
+                record.silent_ended += u64::from(ended);
+            }
+            ChurnEvent::Back(log_ons) => {
+                log_ons.iter().for_each(|&took| record.came_back(took));
+                let now = self.now;
+                let members = self.clients.members.iter_mut();
+                members.for_each(|member| member.rest_until(now));
+                self.clients.back_since = now;
+            }
+        }
     }
 
     fn parts(&mut self, slot: u32, parts: impl Iterator<Item = (OpKind, Nanos)>) {

@@ -33,6 +33,11 @@ impl Frames {
         }))
     }
 
+    /// Ends the gap since the last frame, because the stream is not shown for a while.
+    pub(super) const fn rest(&mut self) {
+        self.shown = None;
+    }
+
     /// Counts a frame that was due at `due` and done at `now`.
     pub(super) fn done(&mut self, due: Nanos, now: Nanos, counts: FrameCounts) {
         let instant = due + self.buffered;

@@ -180,6 +180,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
                     Some(_) if self.driver.is_awaited() => {}
                     Some(_) => return Poll::Ready(Err(Dropped::NoCredits)),
                     None if control.stops(now) => return Poll::Ready(Ok(())),
+                    None if self.driver.leaves(now) => self.leave(now),
                     None if self.clients.awaits_clock() || self.held_back.since.is_some() => {}
                     None if self.clients.watch() => {}
                     None => return Poll::Ready(Ok(())),

@@ -1,5 +1,6 @@
 //! One client: its next operations, and the data that it writes.
 
+mod away;
 mod punctual;
 mod staged;
 mod waits;

@@ -189,7 +189,9 @@ fn has_due_instants(worker: &Assignment) -> bool {
     let is_shared = replay.is_some_and(|replay| replay.recording.is_shared());
     let only = plan.only();
     let joins_later = only.ramp != Ramp::Full || !only.start.is_zero();
-    is_shared || only.load.is_paced() || pauses || joins_later || plan.work.lines().is_some()
+    let leaves = plan.sessions.churn.rate.is_some();
+    let follows = plan.work.lines().is_some();
+    leaves || follows || is_shared || only.load.is_paced() || pauses || joins_later
 }
 
 /// Returns the tasks of a load without its groups: those that ring the alarm, measure this
@@ -265,6 +267,9 @@ fn push_groups<'a, D: Driver, S: Supply + 'a>(
         group.window_end = schedule.close;
         group.clients.begin = schedule.begin;
         group.clients.events = events.clone();
+        // A host has a part of the clients, and a population too.
+        let all = schedule.clients.max(worker.clients);
+        group.driver.load_begins(schedule.begin, all);
         for member in &mut group.clients.members {
             member.observe(&schedule);
             if let Some(ends) = &stage_ends {

@@ -5,6 +5,7 @@
 mod capture;
 mod chains;
 mod channels;
+mod churn;
 mod cifs;
 mod connections;
 mod counters;

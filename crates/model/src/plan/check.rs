@@ -14,7 +14,7 @@ use crate::generator::{DriverKind, Generator};
 use crate::kind::OpKind;
 use crate::part::ClientPart;
 use crate::plan::Problem;
-use crate::sessions::FailoverProblem;
+use crate::sessions::{ChurnProblem, FailoverProblem};
 use crate::units::Size;
 use crate::work::WorkProblem;
 use crate::workload::Requests;
@@ -51,6 +51,7 @@ impl Plan {
         let connections = self.sessions.connections.check(largest, charge, dialects);
         connections.map_err(|(option, problem)| (option, problem.into()))?;
         self.check_failover()?;
+        self.check_churn()?;
         self.check_unsplit()
     }
 
@@ -78,6 +79,36 @@ impl Plan {
             Some(_) => return Ok(()),
         };
         Err(("reconnect", FailoverProblem::Work(problem).into()))
+    }
+
+    /// Checks whether clients with this work can log off and come back.
+    fn check_churn(&self) -> Result<(), (&'static str, Problem)> {
+        let churn = &self.sessions.churn;
+        let points = self.work.load_points().into_iter();
+        let checked = points
+            .map(|clients| churn.check(clients))
+            .find(Result::is_err);
+        let checked = checked.unwrap_or(Ok(()));
+        checked.map_err(|(option, problem)| (option, problem.into()))?;
+        let workload = &self.only().workload;
+        let watches = |action: &Action| matches!(action, Action::Watch { .. });
+        let problem = match churn.rate {
+            None => return Ok(()),
+            Some(_) if workload.replay().is_some() => {
+                "in a replay, whose opens cannot be made again"
+            }
+            Some(_) if workload.fileio().is_some() => "in a fileio test, whose files stay open",
+            Some(_) if workload.walks() => "in a walk, whose place in the tree would be lost",
+            Some(_) if workload.actions().contains(&Action::Session) => {
+                "with operation session, which logs on and off itself"
+            }
+            Some(_) if workload.actions().iter().any(watches) => {
+                "with operation watch, which waits without an end"
+            }
+            Some(_) if self.generator.driver != DriverKind::Native => "with this driver",
+            Some(_) => return Ok(()),
+        };
+        Err(("churn", ChurnProblem::Work(problem).into()))
     }
 
     /// Checks the operations whose bytes one request asks for.

@@ -18,7 +18,7 @@ use crate::generator::{DriverKind, GeneratorProblem};
 use crate::load::THINK_TIME_MAX;
 use crate::load::stream::StreamProblem;
 use crate::part::ClientRange;
-use crate::sessions::{ConnectionsProblem, FailoverProblem};
+use crate::sessions::{ChurnProblem, ConnectionsProblem, FailoverProblem};
 use crate::setting::spelled;
 use crate::tree::TreeProblem;
 use crate::units::{Size, format_duration};
@@ -309,6 +309,9 @@ pub enum Problem {
     /// A problem with what clients do when they lose their connection.
     #[error(transparent)]
     Failover(#[from] FailoverProblem),
+    /// Clients that log off and come back.
+    #[error(transparent)]
+    Churn(#[from] ChurnProblem),
     /// CIFS does not have the option.
     #[error("CIFS {0}")]
     Cifs(&'static str),

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::in_flight::WaitsByKind;
 use super::{
-    CachingRecord, DataFaults, LoadEvents, Losses, OperationFailure, ReplayDifference, Verification,
+    CachingRecord, ChurnRecord, DataFaults, LoadEvents, Losses, OperationFailure, ReplayDifference,
+    Verification,
 };
 use crate::kind::OpKind;
 
@@ -33,6 +34,8 @@ pub(super) struct Incidents {
     pub(super) events: LoadEvents,
     /// What lost connections cost.
     pub(super) losses: Losses,
+    /// Clients that left and came back, if any did.
+    pub(super) churn: Option<Box<ChurnRecord>>,
     /// Wrong data under verification, by kind.
     pub(super) faults: DataFaults,
 }
@@ -75,6 +78,9 @@ impl Incidents {
             self.events.merge(&other.events);
         }
         self.losses.merge(&other.losses);
+        if let Some(churn) = &other.churn {
+            self.churn.get_or_insert_default().merge(churn);
+        }
         self.faults.merge(&other.faults);
         if self.first_wrong_data.is_none() {
             self.first_wrong_data.clone_from(&other.first_wrong_data);

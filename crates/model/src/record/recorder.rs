@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use smbench_protocol::NtStatus;
 
 use super::incidents::Incidents;
-use super::{CachingRecord, ClosingWaits, EventLosses, LoadEvent};
+use super::{CachingRecord, ChurnRecord, ClosingWaits, EventLosses, LoadEvent};
 use crate::Nanos;
 use crate::contents::block::Mismatch;
 use crate::contents::verify::ReadVerdict;
@@ -324,6 +324,11 @@ impl Recorder {
     /// Returns what lost connections cost after the event with this index, to add to it.
     pub fn losses_mut(&mut self, event: Option<u32>) -> &mut EventLosses {
         self.incidents.losses.after_mut(event)
+    }
+
+    /// Returns the clients that left and came back, to add to them.
+    pub fn churn_mut(&mut self) -> &mut ChurnRecord {
+        self.incidents.churn.get_or_insert_default()
     }
 
     /// Adds the records of another worker.

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::incidents::Incidents;
 use super::{
-    CachingRecord, ClosingWaits, DataFaults, LoadEvents, Losses, OpRecord, OperationFailure,
-    Recorder, ReplayDifference, Verification,
+    CachingRecord, ChurnRecord, ClosingWaits, DataFaults, LoadEvents, Losses, OpRecord,
+    OperationFailure, Recorder, ReplayDifference, Verification,
 };
 use crate::kind::{ByKind, Direction, OpKind};
 
@@ -178,6 +178,12 @@ impl Tally {
     #[must_use]
     pub const fn losses(&self) -> &Losses {
         &self.incidents.losses
+    }
+
+    /// Returns the clients that left and came back; `None` if none left.
+    #[must_use]
+    pub fn churn(&self) -> Option<&ChurnRecord> {
+        self.incidents.churn.as_deref()
     }
 
     /// Returns the data that was found wrong, by kind.

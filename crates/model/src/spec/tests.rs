@@ -65,6 +65,8 @@ fn a_full_profile_is_read() {
         reconnect = "30s"
         nodes = "127.0.0.1,[::1]:446"
         handles = "durable"
+        churn = "5%/min"
+        vanish = "10%:reset"
         verify = true
         until_quiet = "1m"
         "#,
@@ -151,6 +153,8 @@ fn a_full_profile_is_read() {
                 reconnect: Some(Duration::from_secs(30)),
                 nodes: Some("127.0.0.1,[::1]:446".parse().unwrap()),
                 handles: Some(HandleDurability::Durable),
+                churn: Some("5%/min".parse().unwrap()),
+                vanish: Some("10%:reset".parse().unwrap()),
             },
         },
     };
@@ -208,7 +212,7 @@ fn mistakes_are_placed_and_fit_a_line() {
         (
             "[run]\nfile_size = 1",
             "line 2, column 1: unknown field `file_size`, expected one of `clients`, `outstanding`, `rate`, `arrivals`, `think_time`, \
-             `think_distribution`, `timing`, `speed`, `loops`, `ramp`, `duration`, `until_steady`, `ramp_up`, `ramp_down`, `repeat`, `seed`, `verify`, `threads`, `pin_threads`, `setup_rate`, `driver`, `until_quiet`, `oplock`, `dialect`, `sign`, `signing_algorithm`, `encrypt`, `cipher`, `sessions_per_connection`, `connections_per_session`, `credits`, `source_ip`, `reconnect`, `nodes`, `handles`",
+             `think_distribution`, `timing`, `speed`, `loops`, `ramp`, `duration`, `until_steady`, `ramp_up`, `ramp_down`, `repeat`, `seed`, `verify`, `threads`, `pin_threads`, `setup_rate`, `driver`, `until_quiet`, `oplock`, `dialect`, `sign`, `signing_algorithm`, `encrypt`, `cipher`, `sessions_per_connection`, `connections_per_session`, `credits`, `source_ip`, `reconnect`, `nodes`, `handles`, `churn`, `vanish`",
         ),
     ] {
         let error = Spec::parse(text).unwrap_err();

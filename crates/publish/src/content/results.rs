@@ -75,6 +75,7 @@ fn load_points(profile: &ProfileContent<'_>) -> Section {
             text::populations(&server.curve),
             text::jobs(server.run),
             text::failover(server.run),
+            text::churn(server.run),
             text::repeats(&server.curve),
             text::server_cpu(&server.curve),
             Some(text::generator_cpu(&server.curve, cpus)),

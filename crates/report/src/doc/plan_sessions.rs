@@ -60,6 +60,13 @@ pub struct PlanSessionsDoc {
     /// `persistent`. Absent if files were opened again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handles: Option<Named<HandleDurability>>,
+    /// How many clients logged off and came back, such as `5%/min`. Absent if none did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub churn: Option<String>,
+    /// The share of these that went without LOGOFF, and how, such as `10%:reset`. Absent if all
+    /// logged off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vanish: Option<String>,
 }
 
 impl From<&Sessions> for PlanSessionsDoc {
@@ -70,6 +77,7 @@ impl From<&Sessions> for PlanSessionsDoc {
             connections,
             caching,
             failover,
+            churn,
         } = sessions;
         let algorithm = options.signing_algorithm;
         let algorithm = algorithm.map_or("auto", |algorithm| algorithm.name());
@@ -93,6 +101,8 @@ impl From<&Sessions> for PlanSessionsDoc {
             nodes: (!failover.nodes.as_slice().is_empty()).then(|| failover.nodes.to_string()),
             handles: (failover.handles != HandleDurability::None)
                 .then_some(Named::Known(failover.handles)),
+            churn: churn.rate.map(|rate| rate.to_string()),
+            vanish: churn.vanish.map(|vanish| vanish.to_string()),
         }
     }
 }

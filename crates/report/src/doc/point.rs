@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use smbench_model::hooks::{HookRecord, QuietRecord};
 use smbench_model::record::{DataFaults, Dropout, OpTotals, Verification};
 
+use super::churn::ChurnDoc;
 use super::counters::ServerCountersDoc;
 use super::event::{EventDoc, LinkDoc};
 use super::generator::GeneratorDoc;
@@ -114,6 +115,9 @@ pub struct LoadPointDoc {
     /// no client that comes back has lost its connection.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub events: Vec<EventDoc>,
+    /// The clients that left and came back. Absent unless the plan asks for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub churn: Option<ChurnDoc>,
     /// Connections that were lost and replaced under load, in the order of instants. Absent if
     /// there were none. A run that does not replace connections has `dropouts` instead.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

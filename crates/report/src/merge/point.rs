@@ -16,8 +16,8 @@ use super::{hosts, series};
 use crate::convert::{concurrency, misses_rate, opened, setup, stall, steady, throughput_mbps};
 use crate::curve::total;
 use crate::doc::{
-    EventDoc, FairnessDoc, LinkDoc, LoadPointDoc, Named, OfferedDoc, OpDoc, PlanDoc, SeriesDoc,
-    StreamsDoc, TcpDoc,
+    ChurnDoc, EventDoc, FairnessDoc, LinkDoc, LoadPointDoc, Named, OfferedDoc, OpDoc, PlanDoc,
+    SeriesDoc, StreamsDoc, TcpDoc,
 };
 use crate::latency::{LatencyDoc, pool};
 use crate::statistics::per;
@@ -186,6 +186,7 @@ pub(super) fn merged(parts: &[PartPoint<'_>]) -> Result<LoadPointDoc, MergeError
         clients_served: count(parts, |point| point.clients_served),
         dropouts: dropouts(parts),
         events: EventDoc::merged(parts.iter().map(|part| &part.point.events[..])),
+        churn: churn(parts),
         links: links(parts),
         links_left_out: links_left_out(parts),
         client: client(parts, service.len()),
@@ -304,6 +305,13 @@ fn links(parts: &[PartPoint<'_>]) -> Vec<LinkDoc> {
     let mut links: Vec<_> = links.cloned().collect();
     links.sort_by(|one, other| one.at_s.total_cmp(&other.at_s));
     links
+}
+
+/// Adds up the clients that left and came back; `None` if no part says.
+fn churn(parts: &[PartPoint<'_>]) -> Option<ChurnDoc> {
+    let mut of_parts = parts.iter().filter_map(|part| part.point.churn.as_ref());
+    let first = of_parts.next()?.clone();
+    Some(of_parts.fold(first, ChurnDoc::add))
 }
 
 /// Adds up the data that was found wrong; `None` if no part says.

@@ -6,6 +6,7 @@ use smbench_model::files::Scope;
 use smbench_model::setting::SERVER_METRICS;
 
 use super::cautions::brief_cautions;
+use super::churn::churn;
 use super::cpu::busy_percent;
 use super::failover::{failover, failover_in_brief};
 use super::header::{flushes, names, outcome, session, split, writes};
@@ -98,7 +99,7 @@ pub fn summary(doc: &RunDoc) -> Vec<Passage> {
     } else {
         all.extend(table(doc, &curve));
         all.push(Passage::blank());
-        let tables = [populations(&curve), jobs(doc), failover(doc)];
+        let tables = [populations(&curve), jobs(doc), failover(doc), churn(doc)];
         for table in tables.into_iter().flatten() {
             all.push(Passage::new(Tone::Plain, table.to_text()));
             all.push(Passage::blank());
@@ -127,6 +128,7 @@ pub fn to_markdown(doc: &RunDoc, invalid: Option<&str>) -> String {
         blocks.extend(populations(&curve).map(Block::Table));
         blocks.extend(jobs(doc).map(Block::Table));
         blocks.extend(failover(doc).map(Block::Table));
+        blocks.extend(churn(doc).map(Block::Table));
     }
     blocks.push(facts(verdict_facts(doc)));
     let lines = footnotes(&curve) + &remarks_with("", doc);

@@ -108,6 +108,7 @@ pub(crate) fn plan(load_points: &[u32], repeat: u32) -> Plan {
             connections: Connections::default(),
             caching: smbench_model::sessions::Caching::None,
             failover: smbench_model::sessions::Failover::default(),
+            churn: smbench_model::sessions::Churn::default(),
         },
         generator: Generator {
             threads: 2,

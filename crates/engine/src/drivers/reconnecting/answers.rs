@@ -6,7 +6,7 @@ use smbench_model::record::Reclaimed;
 use smbench_model::sessions::Caching;
 
 use super::calls::{ClientCalls, ComeBack};
-use crate::drivers::driver::{Answer, Extent, ListingEvent, Sink};
+use crate::drivers::driver::{Answer, ChurnEvent, Extent, ListingEvent, Sink};
 use crate::drivers::dropped::{Dropped, LostLink};
 use crate::smb::session::caching::Acknowledged;
 
@@ -64,6 +64,10 @@ impl<S: Sink> Sink for Answers<'_, S> {
 
     fn came_back(&mut self, lost_at: Nanos, after: Nanos) {
         self.sink.came_back(lost_at, after);
+    }
+
+    fn churned(&mut self, event: ChurnEvent<'_>) {
+        self.sink.churned(event);
     }
 
     fn parts(&mut self, slot: u32, parts: impl Iterator<Item = (OpKind, Nanos)>) {

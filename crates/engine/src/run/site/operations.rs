@@ -17,7 +17,7 @@ use crate::drivers::driver::Connector;
 use crate::drivers::logons::LogonConnect;
 use crate::drivers::native::request::MixEncoder;
 use crate::drivers::native::{self, encode::Encode};
-use crate::drivers::reconnecting::{ReconnectPolicy, ReconnectingConnector};
+use crate::drivers::reconnecting::{ChurnPlan, ReconnectPolicy, ReconnectingConnector};
 use crate::drivers::site::Site;
 #[cfg(feature = "smb-rs")]
 use crate::drivers::smb_rs::{self, Caller};
@@ -135,7 +135,7 @@ fn workers<T: OperationSource>(site: Arc<Site>, supplies: T) -> MakeWorkers {
             let connector = cifs::CifsConnect(Arc::clone(&site), T::CifsEncoder::new);
             of_connector(&site, connector, Indirect::new(supplies))
         }
-        DriverKind::Native if site.reconnect != ReconnectPolicy::Never => {
+        DriverKind::Native if site.sets_up_again() => {
             let connector = native::NativeConnect(Arc::clone(&site), T::Encoder::new);
             of_connector(&site, connector, Indirect::new(supplies))
         }
@@ -159,7 +159,7 @@ fn noting_workers(site: Arc<Site>, drawn: Drawn) -> MakeWorkers {
     let count = plan.only().count.filter(|_| !work.walks());
     let (mix, outstanding) = (Arc::clone(&site.mix), plan.only().outstanding);
     let is_plain = site.split.is_none() && !work.has_steps() && count.is_none();
-    if is_plain && !is_cifs && site.reconnect == ReconnectPolicy::Never {
+    if is_plain && !is_cifs && !site.sets_up_again() {
         return worker_maker(WorkerParts {
             connector: native::NativeConnect(site, MixEncoder::new),
             supplies: Noting::new(drawn, &mix, outstanding),
@@ -184,25 +184,31 @@ fn noting_workers(site: Arc<Site>, drawn: Drawn) -> MakeWorkers {
     of_connector(&site, connector, supplies)
 }
 
-/// Returns the workers of a connector, whose groups come back after a loss if the plan says so.
+/// Returns the workers of a connector, whose groups come back after a loss, or leave and come
+/// back, if the plan says so.
 fn of_connector<C: Connector, T: Supplies>(site: &Site, connector: C, supplies: T) -> MakeWorkers {
-    match site.reconnect {
-        ReconnectPolicy::Never => worker_maker(WorkerParts {
+    if !site.sets_up_again() {
+        return worker_maker(WorkerParts {
             connector,
             supplies,
-        }),
-        ReconnectPolicy::Within(limit) => worker_maker(WorkerParts {
-            connector: ReconnectingConnector {
-                connector,
-                limit,
-                per_group: site
-                    .plan
-                    .sessions
-                    .connections
-                    .sessions_per_connection
-                    .max(1),
-            },
-            supplies,
-        }),
+        });
     }
+    worker_maker(WorkerParts {
+        connector: ReconnectingConnector {
+            connector,
+            policy: site.reconnect,
+            limit: match site.reconnect {
+                ReconnectPolicy::Within(limit) => limit,
+                ReconnectPolicy::Never => site.plan.limits.setup,
+            },
+            churn: ChurnPlan::from(&*site.plan),
+            per_group: site
+                .plan
+                .sessions
+                .connections
+                .sessions_per_connection
+                .max(1),
+        },
+        supplies,
+    })
 }

@@ -88,7 +88,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
     ) -> Filled {
         let member = &mut self.clients.members[at];
         let slots = &mut self.clients.slots;
-        let may_begin = !control.stops(now);
+        let may_begin = !control.stops(now) && !self.driver.leaves(now);
         if !may_begin {
             hint::cold_path();
             member.cut_window(control.cancel.at());

@@ -62,6 +62,17 @@ impl<D: Driver, S: Supply> Group<D, S> {
         .await
     }
 
+    /// Lets the clients leave if no action is under way. What the clock makes due until they are
+    /// back is no work of theirs.
+    #[cold]
+    pub(super) fn leave(&mut self, now: Nanos) {
+        let members = &mut self.clients.members;
+        members.iter_mut().for_each(|member| member.rest_until(now));
+        if members.iter().all(|member| member.continuing.is_empty()) {
+            self.driver.leave();
+        }
+    }
+
     /// Ends the members' window earlier, if the schedule does.
     #[inline]
     pub(super) fn follow_schedule(&mut self, control: &LoadControl) {

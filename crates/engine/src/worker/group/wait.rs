@@ -48,7 +48,9 @@ impl<D: Driver, S: Supply> Group<D, S> {
             self.alarm_at = Some(stop);
             alarm.set(self.number, stop, context)?;
         }
-        let due = self.clients.due_after(now).filter(|&due| due < stop);
+        let due = self.clients.due_after(now).into_iter();
+        let leaves = self.driver.leaves_at().filter(|&leaves| leaves > now);
+        let due = due.chain(leaves).min().filter(|&due| due < stop);
         if due.is_some() && due != self.alarm_at {
             self.alarm_at = due;
             alarm.set(self.number, due.unwrap_or(stop), context)?;

@@ -46,6 +46,13 @@ impl Bursts {
         }
     }
 
+    /// Leaves out a time until `now` in which no request can be sent.
+    pub(crate) fn rest_until(&mut self, now: Nanos) {
+        if self.opens > Nanos(0) {
+            self.opens = self.opens.max(now);
+        }
+    }
+
     /// Returns the instant at which the next request became due. It must be allowed
     /// by `now`.
     pub(crate) const fn due(&self, now: Nanos) -> Nanos {

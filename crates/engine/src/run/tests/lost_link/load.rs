@@ -23,7 +23,7 @@ use crate::drivers::dropped::Dropped;
 use crate::drivers::native::NativeConnect;
 use crate::drivers::native::encode::Encode as _;
 use crate::drivers::native::request::MixEncoder;
-use crate::drivers::reconnecting::ReconnectingConnector;
+use crate::drivers::reconnecting::{ChurnPlan, ReconnectPolicy, ReconnectingConnector};
 use crate::machine::cancel::Cancel;
 use crate::machine::{clock, runtime};
 use crate::worker::assignment::{WorkerParts, WorkerResult};
@@ -125,7 +125,9 @@ pub(super) fn cut_within(
     let parts = WorkerParts {
         connector: ReconnectingConnector {
             connector,
+            policy: ReconnectPolicy::Within(limit),
             limit,
+            churn: ChurnPlan::NONE,
             per_group: plan.sessions.connections.sessions_per_connection,
         },
         supplies,

@@ -1,0 +1,124 @@
+//! The leavings of a group: when its clients log off and come back, and what stays of those
+//! that vanish.
+
+use std::collections::VecDeque;
+
+use smbench_model::Nanos;
+use smbench_model::plan::Plan;
+use smbench_model::sessions::{Churn, Leavings, VanishKind};
+
+use crate::drivers::driver::{ChurnEvent, Driver};
+
+/// Which clients of a run leave, and when.
+#[derive(Clone, Copy)]
+pub(crate) struct ChurnPlan {
+    churn: Churn,
+    seed: u64,
+    /// Number of connections of each session.
+    connections: u32,
+}
+
+#[cfg(test)]
+impl ChurnPlan {
+    /// No client leaves.
+    pub(crate) const NONE: Self = Self {
+        churn: Churn {
+            rate: None,
+            vanish: None,
+        },
+        seed: 0,
+        connections: 1,
+    };
+}
+
+impl From<&Plan> for ChurnPlan {
+    fn from(plan: &Plan) -> Self {
+        Self {
+            churn: plan.sessions.churn,
+            seed: plan.work.seed,
+            connections: plan.sessions.connections.connections_per_session,
+        }
+    }
+}
+
+/// The leavings of the clients of a group, which leave together.
+pub(super) struct GroupChurn<D> {
+    leavings: Leavings,
+    begin: Nanos,
+    /// Number of the next leaving.
+    number: u64,
+    /// Instant of the next leaving.
+    at: Nanos,
+    connections: u32,
+    /// Drivers of vanished clients, whose connections are open and silent.
+    silent: VecDeque<D>,
+    /// The clients are away.
+    pub(super) is_away: bool,
+}
+
+impl<D: Driver> GroupChurn<D> {
+    /// Makes the leavings of the group with this number, from the start of the load on; `None` if
+    /// its clients stay.
+    pub(super) fn new(plan: ChurnPlan, group: u32, begin: Nanos, clients: u32) -> Option<Self> {
+        let leavings = Leavings::new(&plan.churn, plan.seed, group, clients)?;
+        Some(Self {
+            leavings,
+            begin,
+            number: 0,
+            at: begin + Nanos(leavings.at_ns(0)),
+            connections: plan.connections,
+            silent: VecDeque::new(),
+            is_away: false,
+        })
+    }
+
+    /// Returns whether the clients begin nothing, because they are leaving or away.
+    pub(super) fn leaves(&self, now: Nanos) -> bool {
+        self.is_away || now >= self.at
+    }
+
+    /// Returns the instant of the next leaving; `None` while the clients are away.
+    pub(super) fn next(&self) -> Option<Nanos> {
+        (!self.is_away).then_some(self.at)
+    }
+
+    /// Ends the connections of clients that vanish, or keeps them silent. Returns the driver of
+    /// clients that log off, and what happened.
+    pub(super) fn leave(&mut self, mut driver: D) -> (Option<D>, ChurnEvent<'static>) {
+        self.is_away = true;
+        match self.leavings.vanish(self.number) {
+            None => (Some(driver), ChurnEvent::Left),
+            Some(VanishKind::Reset) => {
+                driver.reset();
+                let (silent, ended) = (0, 0);
+                (None, ChurnEvent::Vanished { silent, ended })
+            }
+            Some(VanishKind::Silence) => {
+                let is_full = self.silent.len() >= Churn::SILENT_MAX as usize;
+                let first = is_full.then(|| self.silent.pop_front()).flatten();
+                let ended = first.map_or(0, |mut first| {
+                    first.reset();
+                    self.connections
+                });
+                self.silent.push_back(driver);
+                let silent = self.connections;
+                (None, ChurnEvent::Vanished { silent, ended })
+            }
+        }
+    }
+
+    /// Notes that the clients are back. A leaving that came due meanwhile is left out.
+    pub(super) fn came_back(&mut self, now: Nanos) {
+        self.is_away = false;
+        let passed = now.since(self.begin);
+        self.number = self.leavings.next_after_ns(passed.0).max(self.number + 1);
+        self.at = self.begin + Nanos(self.leavings.at_ns(self.number));
+    }
+
+    /// Ends the silent connections, so that the server closes their files.
+    pub(super) fn end_silence(&mut self) {
+        for mut driver in self.silent.drain(..) {
+            driver.reset();
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! Clients that log off and come back.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use smbench_model::record::ChurnRecord;
+
+use crate::latency::{Hdr, LatencyDoc, pool};
+
+/// The clients that left and came back. It counts the whole load point, ramps included.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ChurnDoc {
+    /// Number of times that a client left.
+    pub left: u64,
+    /// Number of those without a LOGOFF.
+    pub vanished: u64,
+    /// Number of connections that were open and silent when the load ended.
+    pub silent: u64,
+    /// Number of times that a client came back.
+    pub back: u64,
+    /// Number of clients that were away when the load ended.
+    pub not_back: u64,
+    /// Time that each session took to connect and log on again; `null` if none did.
+    pub log_on_ns: Option<LatencyDoc>,
+    /// All of these times, in the format of an operation's histogram. Absent if there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log_on_hdr: Option<Hdr>,
+}
+
+impl From<&ChurnRecord> for ChurnDoc {
+    fn from(record: &ChurnRecord) -> Self {
+        Self {
+            left: record.left,
+            vanished: record.vanished,
+            silent: record.silent.saturating_sub(record.silent_ended),
+            back: record.back,
+            not_back: record.left.saturating_sub(record.back),
+            log_on_ns: LatencyDoc::of(&record.log_on),
+            log_on_hdr: (!record.log_on.is_empty()).then(|| Hdr::from(&record.log_on)),
+        }
+    }
+}
+
+impl ChurnDoc {
+    /// Adds another part of the clients.
+    pub(crate) fn add(mut self, other: &Self) -> Self {
+        self.left += other.left;
+        self.vanished += other.vanished;
+        self.silent += other.silent;
+        self.back += other.back;
+        self.not_back += other.not_back;
+        let parts = [&self.log_on_hdr, &other.log_on_hdr];
+        let pooled = pool(parts.into_iter().flatten());
+        self.log_on_ns = LatencyDoc::of(&pooled);
+        self.log_on_hdr = (!pooled.is_empty()).then(|| Hdr::from(&pooled));
+        self
+    }
+}
