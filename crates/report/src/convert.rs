@@ -25,8 +25,8 @@ use smbench_model::sessions::Caching;
 use crate::doc::{
     BuildDoc, CalibrationDoc, ChurnDoc, ClientDoc, DriverDoc, EventDoc, FairnessDoc, FlushDoc,
     GeneratorDoc, LinkDoc, LoadPointDoc, MachineDoc, Named, OutcomeDoc, PlanDoc, RunDoc,
-    SCHEMA_VERSION, STALL_NS_MIN, SeriesDoc, ServerCountersDoc, ServerCpuDoc, ServerDoc,
-    ServerLocation, SoakDoc, StageDoc, StageMemoryDoc, StorageDoc, TcpDoc, ToolDoc, WriteDoc,
+    SCHEMA_VERSION, STALL_NS_MIN, ServerCountersDoc, ServerCpuDoc, ServerDoc, ServerLocation, SoakDoc,
+    StageDoc, StageMemoryDoc, StorageDoc, TcpDoc, ToolDoc, WriteDoc,
 };
 use crate::latency::LatencyDoc;
 use crate::passes::summary;
@@ -111,6 +111,7 @@ impl RunDoc {
                 caching: (asked != Caching::None).then(|| caching(point.ops.caching(), asked)),
                 offered: populations.offered(point),
                 streams: populations.streams(point),
+                series: Some(populations.series(point)),
                 unanswered_ns_max: (!paced && point.punctuality.unanswered > 0)
                     .then_some(point.punctuality.unanswered_max.0),
                 verification: verified.then(|| *point.ops.verification()),
@@ -277,7 +278,7 @@ fn load_point(record: &LoadPointRecord) -> LoadPointDoc {
         unanswered_ns_max: None,
         verification: None,
         verify: None,
-        series: Some(SeriesDoc::from(&record.series)),
+        series: None,
         steady: Some(steady(&record.series, record.window)),
         drain_s: Some(record.drain.as_secs_f64()),
         final_flush_s: record.final_flush.map(|took| took.as_secs_f64()),

@@ -81,7 +81,7 @@ pub use server_cpu::ServerCpuDoc;
 pub use setup::{AttemptsAtDoc, AttemptsDoc, SetupDoc, SetupFailureDoc};
 pub use soak::{SoakDoc, StageMemoryDoc, TrendDoc};
 pub use stage::{StageDoc, StageUnitDoc};
-pub use statistics::{ColumnsDoc, ConcurrencyDoc, FairnessDoc, SeriesDoc};
+pub use statistics::{BufferedDoc, ColumnsDoc, ConcurrencyDoc, FairnessDoc, SeriesDoc};
 pub use stream::{StreamDoc, StreamsDoc};
 pub use tcp::{TcpCountersDoc, TcpDoc, TcpRttDoc};
 pub use tool::{SCHEMA_VERSION, ToolDoc};

@@ -16,8 +16,6 @@ const PERIOD_MAX: Duration = Duration::from_secs(365 * 24 * 3600);
 const PERIOD_MIN: Duration = Duration::from_millis(10);
 /// The fraction of the golden ratio. Its multiples are spread evenly over 0 to 1.
 const GOLDEN: f64 = 0.618_033_988_749_894_9;
-/// The fraction of the square root of 2, whose multiples are as even and independent.
-const ROOT: f64 = 0.414_213_562_373_095_1;
 
 /// How many clients leave and come back, and how they go.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -110,8 +108,8 @@ pub enum ChurnProblem {
     NoChurn,
     /// Clients leave too often or too seldom.
     #[error(
-        "churn lets each client leave every {}: give a rate from once in {} to once in {}",
-        format_duration(*.0), format_duration(PERIOD_MAX), format_duration(PERIOD_MIN)
+        "churn lets each client leave every {}: give a rate from once in 365 days to once in 10 ms",
+        format_duration(*.0)
     )]
     Period(Duration),
     /// Clients with this work cannot leave and come back.
@@ -244,24 +242,32 @@ pub struct Leavings {
     first: f64,
     period_ns: f64,
     vanish: Option<Vanish>,
+    /// Number of connections, which is that of all leavings in a period.
+    connections: f64,
     /// From which the leavings without LOGOFF follow.
-    turn: f64,
+    shift: f64,
 }
 
 impl Leavings {
     /// Returns the leavings of the connection with this number, in a load point of this many
-    /// clients. `None` if no client leaves.
+    /// clients and connections. `None` if no client leaves.
     #[must_use]
-    pub fn new(churn: &Churn, seed: u64, connection: u32, clients: u32) -> Option<Self> {
+    pub fn new(
+        churn: &Churn,
+        seed: u64,
+        connection: u32,
+        clients: u32,
+        connections: u32,
+    ) -> Option<Self> {
         let period = churn.rate?.period(clients);
         // 53 bits make a number from 0 to 1.
         let shift = (finalise(seed.wrapping_add(GOLDEN_GAMMA)) >> 11) as f64 / (1_u64 << 53) as f64;
-        let of = |step: f64| (shift + f64::from(connection) * step).fract();
         Some(Self {
-            first: of(GOLDEN),
+            first: (shift + f64::from(connection) * GOLDEN).fract(),
             period_ns: period.as_nanos() as f64,
             vanish: churn.vanish,
-            turn: of(ROOT),
+            connections: f64::from(connections),
+            shift,
         })
     }
 
@@ -287,8 +293,10 @@ impl Leavings {
     #[must_use]
     pub fn vanish(&self, number: u64) -> Option<VanishKind> {
         let vanish = self.vanish?;
-        let turn = (self.turn + number as f64 * GOLDEN).fract();
-        (turn * 100.0 < vanish.percent).then_some(vanish.how)
+        // Its number among the leavings of all connections, by time.
+        let among = (self.first + number as f64) * self.connections;
+        let share = vanish.percent / 100.0;
+        ((self.shift + among * share).fract() < share).then_some(vanish.how)
     }
 }
 
@@ -329,7 +337,8 @@ mod tests {
     fn leavings_are_spread_evenly_and_follow_from_the_seed() {
         // 100 clients, and 10 of them each second.
         let churn = churn("10%/s", Some("25%:reset"));
-        let of = |seed| (0..100).map(move |group| Leavings::new(&churn, seed, group, 100).unwrap());
+        let of =
+            |seed| (0..100).map(move |group| Leavings::new(&churn, seed, group, 100, 100).unwrap());
         for seed in 0..20 {
             let mut each_s = [0_u32; 40];
             let (mut all, mut vanished) = (0, 0);
@@ -353,7 +362,7 @@ mod tests {
 
     #[test]
     fn a_leaving_that_is_past_is_left_out() {
-        let leavings = Leavings::new(&churn("1/s", None), 7, 3, 10).unwrap();
+        let leavings = Leavings::new(&churn("1/s", None), 7, 3, 10, 10).unwrap();
         for number in 0..5 {
             let at = leavings.at_ns(number);
             assert_eq!(leavings.next_after_ns(at), number + 1);

@@ -72,6 +72,15 @@ impl PopulationPlans {
         has_streams.then(|| point.punctuality.frames.into())
     }
 
+    /// Returns the operations over time, with the buffers of streams if all clients are such.
+    pub(super) fn series(&self, point: &LoadPointRecord) -> SeriesDoc {
+        let full_ns = match &self.0[..] {
+            [plan] => full_ns(plan),
+            _ => None,
+        };
+        SeriesDoc::from(&point.series).with_buffers(full_ns)
+    }
+
     /// Returns what was due by the clock. Where populations have a rate, it is theirs: a think
     /// time makes operations due as well, but asks for no number of them.
     pub(super) fn offered(&self, point: &LoadPointRecord) -> Option<OfferedDoc> {
@@ -137,6 +146,12 @@ impl PopulationPlans {
     }
 }
 
+/// Returns how much is in a full buffer of the only population; `None` unless it has streams.
+fn full_ns(plan: &Plan) -> Option<f64> {
+    let stream = plan.only().load.stream();
+    stream.map(|stream| stream.buffered_ns())
+}
+
 /// What a population did in a load point.
 struct PopulationPart<'a> {
     plan: &'a Plan,
@@ -193,7 +208,7 @@ impl PopulationPart<'_> {
             replayed: self.replayed(),
             caching: (asked != Caching::None).then(|| caching(ops.caching(), asked)),
             verification: (only.verify == Verify::ReadBack).then(|| *ops.verification()),
-            series: SeriesDoc::from(self.series),
+            series: SeriesDoc::from(self.series).with_buffers(full_ns(self.plan)),
         }
     }
 }

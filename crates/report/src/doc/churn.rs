@@ -55,3 +55,30 @@ impl ChurnDoc {
         self
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use smbench_model::Nanos;
+
+    use super::*;
+
+    #[test]
+    fn the_churn_of_two_parts_is_added() {
+        let part = |left, log_on| {
+            let mut record = ChurnRecord {
+                left,
+                vanished: 1,
+                silent: 2,
+                silent_ended: 1,
+                ..ChurnRecord::default()
+            };
+            record.came_back(Nanos(log_on));
+            ChurnDoc::from(&record)
+        };
+        let sum = part(1, 100).add(&part(3, 200));
+        assert_eq!((sum.left, sum.vanished, sum.silent), (4, 2, 2));
+        assert_eq!((sum.back, sum.not_back), (2, 2));
+        let log_on = sum.log_on_ns.unwrap();
+        assert_eq!((log_on.min, log_on.max), (100, 200));
+    }
+}

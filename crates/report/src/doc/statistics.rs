@@ -21,11 +21,26 @@ pub struct SeriesDoc {
     pub all: ColumnsDoc,
     /// Columns by kind of operation.
     pub ops: BTreeMap<String, ColumnsDoc>,
+    /// What was in the buffers of streams. Absent unless all clients are streams.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub buffered: Option<BufferedDoc>,
     /// Histograms of response times by kind of operation, one per interval, in the format of an
     /// operation's histogram. `smbench merge` needs them. Absent unless the run carried a part of
     /// the clients.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub hdr: BTreeMap<String, Vec<Hdr>>,
+}
+
+/// The depth of the buffers of streams, with one value per interval: how long before its instant
+/// a frame was done. It is of the frames that were done in the interval without an error.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BufferedDoc {
+    /// The emptiest buffer; 0 if a frame was late, and `null` without frames.
+    #[serde(serialize_with = "in_one_line")]
+    pub least_ns: Vec<Option<u64>>,
+    /// The median over frames; 0 if half of them were late, and `null` without frames.
+    #[serde(serialize_with = "in_one_line")]
+    pub median_ns: Vec<Option<u64>>,
 }
 
 /// Columns of a group of operations, with one value per interval.
@@ -68,6 +83,7 @@ impl From<&Series> for SeriesDoc {
             ops: ops
                 .map(|(kind, intervals)| (kind.name().to_owned(), columns(intervals)))
                 .collect(),
+            buffered: None,
             hdr: series
                 .latencies
                 .iter()
@@ -77,6 +93,24 @@ impl From<&Series> for SeriesDoc {
                 })
                 .collect(),
         }
+    }
+}
+
+impl SeriesDoc {
+    /// Adds the depth of the buffers of clients that are streams with this much in a full one. A
+    /// frame that took longer was in the buffer for a shorter time.
+    #[must_use]
+    pub(crate) fn with_buffers(mut self, full_ns: Option<f64>) -> Self {
+        let left = |full_ns: f64, took: &[Option<u64>]| {
+            // The conversion saturates.
+            let left = |took: u64| (full_ns.round() as u64).saturating_sub(took);
+            took.iter().map(|took| took.map(left)).collect()
+        };
+        self.buffered = full_ns.map(|full_ns| BufferedDoc {
+            least_ns: left(full_ns, &self.all.max_ns),
+            median_ns: left(full_ns, &self.all.p50_ns),
+        });
+        self
     }
 }
 
@@ -150,4 +184,28 @@ pub struct ConcurrencyDoc {
     /// recorded. Or the window is short compared with the latencies, or a clock is
     /// wrong.
     pub littles_ratio: Option<f64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_buffer_is_emptier_by_the_time_that_frames_took() {
+        let interval = |count, p50, max| IntervalSummary {
+            count,
+            p50,
+            max,
+            ..IntervalSummary::default()
+        };
+        let series = Series {
+            all: vec![interval(9, 10, 30), interval(0, 0, 0), interval(9, 40, 400)],
+            ..Series::default()
+        };
+        let buffered = SeriesDoc::from(&series).with_buffers(Some(100.4)).buffered;
+        let buffered = buffered.unwrap();
+        assert_eq!(buffered.least_ns, [Some(70), None, Some(0)]);
+        assert_eq!(buffered.median_ns, [Some(90), None, Some(60)]);
+        assert_eq!(SeriesDoc::from(&series).with_buffers(None).buffered, None);
+    }
 }

@@ -23,6 +23,13 @@ pub struct StreamDoc {
     pub start: Named<StreamStart>,
 }
 
+impl StreamDoc {
+    /// Returns how much is in a full buffer, in nanoseconds.
+    pub(crate) fn full_ns(&self) -> f64 {
+        f64::from(self.read_ahead_frames) / self.frames_per_s * 1e9
+    }
+}
+
 impl From<&FrameStream> for StreamDoc {
     fn from(stream: &FrameStream) -> Self {
         Self {

@@ -17,7 +17,7 @@ use crate::convert::{concurrency, misses_rate, opened, setup, stall, steady, thr
 use crate::curve::total;
 use crate::doc::{
     ChurnDoc, EventDoc, FairnessDoc, LinkDoc, LoadPointDoc, Named, OfferedDoc, OpDoc, PlanDoc,
-    SeriesDoc, StreamsDoc, TcpDoc,
+    SeriesDoc, StreamDoc, StreamsDoc, TcpDoc,
 };
 use crate::latency::{LatencyDoc, pool};
 use crate::statistics::per;
@@ -156,6 +156,7 @@ pub(super) fn merged(parts: &[PartPoint<'_>]) -> Result<LoadPointDoc, MergeError
     };
     let generator = generator(parts, &waits);
     let window = duration(parts, window_s)?;
+    let plan = &parts[0].part.doc.plan;
     let series = series::merged(parts, duration(parts, parts[0].series.interval_s)?);
     Ok(LoadPointDoc {
         stage: parts[0].point.stage.clone(),
@@ -199,7 +200,9 @@ pub(super) fn merged(parts: &[PartPoint<'_>]) -> Result<LoadPointDoc, MergeError
         hosts: hosts::of_point(parts, service.len()),
         setup: setup(&set_up(parts)?),
         steady: Some(steady(&series, window)),
-        series: Some(SeriesDoc::from(&series)),
+        series: Some(
+            SeriesDoc::from(&series).with_buffers(plan.stream.as_ref().map(StreamDoc::full_ns)),
+        ),
         drain_s: longest(parts, |point| point.drain_s),
         final_flush_s: longest(parts, |point| point.final_flush_s),
         fairness: fairness(parts),

@@ -16,6 +16,8 @@ pub(crate) struct ChurnPlan {
     seed: u64,
     /// Number of connections of each session.
     connections: u32,
+    /// Number of clients of each group but the last.
+    per_group: u32,
 }
 
 #[cfg(test)]
@@ -28,6 +30,7 @@ impl ChurnPlan {
         },
         seed: 0,
         connections: 1,
+        per_group: 1,
     };
 }
 
@@ -35,8 +38,9 @@ impl From<&Plan> for ChurnPlan {
     fn from(plan: &Plan) -> Self {
         Self {
             churn: plan.sessions.churn,
-            seed: plan.work.seed,
+            seed: plan.work.drawing_seed(),
             connections: plan.sessions.connections.connections_per_session,
+            per_group: plan.sessions.connections.sessions_per_connection.max(1),
         }
     }
 }
@@ -60,7 +64,8 @@ impl<D: Driver> GroupChurn<D> {
     /// Makes the leavings of the group with this number, from the start of the load on; `None` if
     /// its clients stay.
     pub(super) fn new(plan: ChurnPlan, group: u32, begin: Nanos, clients: u32) -> Option<Self> {
-        let leavings = Leavings::new(&plan.churn, plan.seed, group, clients)?;
+        let groups = clients.div_ceil(plan.per_group);
+        let leavings = Leavings::new(&plan.churn, plan.seed, group, clients, groups)?;
         Some(Self {
             leavings,
             begin,
