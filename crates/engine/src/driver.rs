@@ -28,7 +28,7 @@
 pub use smbench_protocol::NtStatus;
 
 pub use crate::drivers::driver::{
-    Answer, Busy, Call, Connector, Driver, Extent, Opened, Scratch, Sink,
+    Answer, Busy, Call, ChurnEvent, Connector, Driver, Extent, Opened, Scratch, Sink,
 };
 pub use crate::drivers::dropped::{Dropped, LinkCause, LostLink, NotReconnected};
 pub use crate::drivers::null::{Null, NullDriver};

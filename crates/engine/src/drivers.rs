@@ -1,5 +1,6 @@
 //! The interface between the worker loop and a server, and the drivers behind it.
 
+pub(crate) mod away;
 pub(crate) mod backlog;
 pub(crate) mod changes;
 pub(crate) mod cifs;

@@ -25,8 +25,8 @@ use smbench_model::sessions::Caching;
 use crate::doc::{
     BuildDoc, CalibrationDoc, ChurnDoc, ClientDoc, DriverDoc, EventDoc, FairnessDoc, FlushDoc,
     GeneratorDoc, LinkDoc, LoadPointDoc, MachineDoc, Named, OutcomeDoc, PlanDoc, RunDoc,
-    SCHEMA_VERSION, STALL_NS_MIN, ServerCountersDoc, ServerCpuDoc, ServerDoc, ServerLocation, SoakDoc,
-    StageDoc, StageMemoryDoc, StorageDoc, TcpDoc, ToolDoc, WriteDoc,
+    SCHEMA_VERSION, STALL_NS_MIN, ServerCountersDoc, ServerCpuDoc, ServerDoc, ServerLocation,
+    SoakDoc, StageDoc, StageMemoryDoc, StorageDoc, TcpDoc, ToolDoc, WriteDoc,
 };
 use crate::latency::LatencyDoc;
 use crate::passes::summary;

@@ -15,6 +15,7 @@ use smbench_model::record::Reclaimed;
 use smbench_model::sessions::{Caching, SESSIONS_PER_CONNECTION_MAX};
 use smbench_protocol::NtStatus;
 
+pub use crate::drivers::away::ChurnEvent;
 use crate::drivers::dropped::{Dropped, LostLink};
 pub(crate) use crate::drivers::load_sockets::LoadSockets;
 pub use crate::drivers::opened::Opened;
@@ -154,22 +155,6 @@ pub enum ListingEvent {
     Noticed(Option<Nanos>),
     /// Its directory was closed outside of an operation, in this time.
     Closed(Nanos),
-}
-
-/// What happened to the clients of a group that leave and come back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ChurnEvent<'a> {
-    /// They log off.
-    Left,
-    /// They go without a LOGOFF.
-    Vanished {
-        /// Connections that stay open and silent.
-        silent: u32,
-        /// Silent connections that were reset, because there were too many.
-        ended: u32,
-    },
-    /// They are back, and have sessions that took this long to set up.
-    Back(&'a [Nanos]),
 }
 
 /// Receives the answers and events that a driver reports.

@@ -30,11 +30,10 @@ use crate::drivers::driver::{
 use crate::drivers::dropped::{Dropped, LinkCause, LostLink, NotReconnected};
 use crate::drivers::remains::SessionRemains;
 use crate::machine::clock;
-use crate::machine::tasks::on_tokio;
 use crate::smb::session::SessionError;
 use answers::Answers;
 use attempts::replace;
-use calls::{ClientCalls, ComeBack};
+use calls::ClientCalls;
 pub(crate) use churn::ChurnPlan;
 use churn::GroupChurn;
 
@@ -156,56 +155,6 @@ impl<C: Connector> Reconnecting<C> {
     /// Returns whether a lost connection is replaced.
     fn comes_back(&self) -> bool {
         self.connector.policy != ReconnectPolicy::Never
-    }
-
-    /// Returns whether the clients are away on their own account.
-    fn is_away(&self) -> bool {
-        let leavings = self.leavings.as_ref();
-        leavings.is_some_and(|leavings| leavings.is_away)
-    }
-
-    /// Reports that the clients have left, and begins to set up their next sessions.
-    #[cold]
-    fn report_left(
-        &mut self,
-        mut loss: Box<LinkLoss<C::Driver>>,
-        (driver, event): (Option<C::Driver>, ChurnEvent<'static>),
-        sink: &mut impl Sink,
-    ) {
-        sink.churned(event);
-        let ReconnectingConnector {
-            connector, limit, ..
-        } = self.connector.clone();
-        let (clients, lost) = (self.clients.clone(), (*loss.lost).clone());
-        loss.stage = LossStage::Opening(Box::pin(async move {
-            if let Some(driver) = driver {
-                on_tokio(driver.close()).await;
-            }
-            // The limit is of the way back.
-            let lost = LostLink {
-                at: clock::now(),
-                ..lost
-            };
-            replace(connector, limit, clients, (lost, SessionRemains::default())).await
-        }));
-        self.loss = Some(loss);
-    }
-
-    /// Reports that the clients are back with sessions.
-    #[cold]
-    fn report_back(&mut self, opened: &Opened<()>, now: Nanos, sink: &mut impl Sink) {
-        match &mut self.leavings {
-            Some(leavings) if leavings.is_away => {
-                leavings.came_back(clock::now());
-                sink.churned(ChurnEvent::Back(&opened.session_setup));
-            }
-            _ => {
-                sink.link_back(&opened.reclaimed);
-                for ComeBack { lost_at, after } in self.calls.link_back(now) {
-                    sink.came_back(lost_at, after);
-                }
-            }
-        }
     }
 
     /// Resets the connections, as an event asks for.
@@ -333,21 +282,7 @@ impl<C: Connector> Driver for Reconnecting<C> {
     }
 
     fn leave(&mut self) {
-        if self.loss.is_some() || self.is_away() {
-            return;
-        }
-        if let (Some(leavings), Some(driver)) = (&mut self.leavings, self.driver.take()) {
-            let (driver, event) = leavings.leave(driver);
-            self.loss = Some(Box::new(LinkLoss {
-                lost: Box::new(LostLink {
-                    connection: 0,
-                    at: clock::now(),
-                    cause: LinkCause::Churn,
-                }),
-                remains: SessionRemains::default(),
-                stage: LossStage::Left(driver, event),
-            }));
-        }
+        self.begin_leaving();
     }
 
     fn has_room(&self, scratch: &Scratch) -> bool {

@@ -151,24 +151,7 @@ impl<S: Supply> Sink for Booking<'_, S> {
     }
 
     fn churned(&mut self, event: ChurnEvent<'_>) {
-        let clients = self.clients.members.len() as u64;
-        let record = self.recorder.churn_mut();
-        match event {
-            ChurnEvent::Left => record.left += clients,
-            ChurnEvent::Vanished { silent, ended } => {
-                record.left += clients;
-                record.vanished += clients;
-                record.silent += u64::from(silent);
-                record.silent_ended += u64::from(ended);
-            }
-            ChurnEvent::Back(log_ons) => {
-                log_ons.iter().for_each(|&took| record.came_back(took));
-                let now = self.now;
-                let members = self.clients.members.iter_mut();
-                members.for_each(|member| member.rest_until(now));
-                self.clients.back_since = now;
-            }
-        }
+        self.book_churn(event);
     }
 
     fn parts(&mut self, slot: u32, parts: impl Iterator<Item = (OpKind, Nanos)>) {

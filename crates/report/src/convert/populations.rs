@@ -2,6 +2,7 @@
 
 use smbench_model::contents::Verify;
 use smbench_model::kind::Direction;
+use smbench_model::load::stream::FrameStream;
 use smbench_model::plan::Plan;
 use smbench_model::record::{
     Dropout, LoadPointRecord, PopulationRecord, Punctuality, Series, Tally,
@@ -149,7 +150,7 @@ impl PopulationPlans {
 /// Returns how much is in a full buffer of the only population; `None` unless it has streams.
 fn full_ns(plan: &Plan) -> Option<f64> {
     let stream = plan.only().load.stream();
-    stream.map(|stream| stream.buffered_ns())
+    stream.map(FrameStream::buffered_ns)
 }
 
 /// What a population did in a load point.

@@ -133,6 +133,12 @@ fn stalled(parts: &[PartPoint<'_>], longest_ns: u64) -> Option<u64> {
     stall(took_ns.unwrap_or(0), longest_ns)
 }
 
+/// Describes a series, with the buffers of streams if the parts have any.
+fn with_buffers(parts: &[PartPoint<'_>], series: &Series) -> SeriesDoc {
+    let stream = parts[0].part.doc.plan.stream.as_ref();
+    SeriesDoc::from(series).with_buffers(stream.map(StreamDoc::full_ns))
+}
+
 /// Joins a load point of all parts.
 pub(super) fn merged(parts: &[PartPoint<'_>]) -> Result<LoadPointDoc, MergeError> {
     let sum = |of: fn(&LoadPointDoc) -> u64| total(parts.iter().map(|part| of(part.point)));
@@ -156,8 +162,8 @@ pub(super) fn merged(parts: &[PartPoint<'_>]) -> Result<LoadPointDoc, MergeError
     };
     let generator = generator(parts, &waits);
     let window = duration(parts, window_s)?;
-    let plan = &parts[0].part.doc.plan;
     let series = series::merged(parts, duration(parts, parts[0].series.interval_s)?);
+    let over_time = with_buffers(parts, &series);
     Ok(LoadPointDoc {
         stage: parts[0].point.stage.clone(),
         memory: None,
@@ -200,9 +206,7 @@ pub(super) fn merged(parts: &[PartPoint<'_>]) -> Result<LoadPointDoc, MergeError
         hosts: hosts::of_point(parts, service.len()),
         setup: setup(&set_up(parts)?),
         steady: Some(steady(&series, window)),
-        series: Some(
-            SeriesDoc::from(&series).with_buffers(plan.stream.as_ref().map(StreamDoc::full_ns)),
-        ),
+        series: Some(over_time),
         drain_s: longest(parts, |point| point.drain_s),
         final_flush_s: longest(parts, |point| point.final_flush_s),
         fairness: fairness(parts),

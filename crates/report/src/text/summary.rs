@@ -125,10 +125,8 @@ pub fn to_markdown(doc: &RunDoc, invalid: Option<&str>) -> String {
         blocks.extend(curve_of_search(find).map(Block::Table));
     } else {
         blocks.push(Block::Table(load_points_in_brief(&curve)));
-        blocks.extend(populations(&curve).map(Block::Table));
-        blocks.extend(jobs(doc).map(Block::Table));
-        blocks.extend(failover(doc).map(Block::Table));
-        blocks.extend(churn(doc).map(Block::Table));
+        let tables = [populations(&curve), jobs(doc), failover(doc), churn(doc)];
+        blocks.extend(tables.into_iter().flatten().map(Block::Table));
     }
     blocks.push(facts(verdict_facts(doc)));
     let lines = footnotes(&curve) + &remarks_with("", doc);

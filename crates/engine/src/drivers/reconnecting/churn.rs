@@ -7,7 +7,14 @@ use smbench_model::Nanos;
 use smbench_model::plan::Plan;
 use smbench_model::sessions::{Churn, Leavings, VanishKind};
 
-use crate::drivers::driver::{ChurnEvent, Driver};
+use super::attempts::replace;
+use super::calls::ComeBack;
+use super::{LinkLoss, LossStage, Reconnecting, ReconnectingConnector};
+use crate::drivers::driver::{ChurnEvent, Connector, Driver, Opened, Sink};
+use crate::drivers::dropped::{LinkCause, LostLink};
+use crate::drivers::remains::SessionRemains;
+use crate::machine::clock;
+use crate::machine::tasks::on_tokio;
 
 /// Which clients of a run leave, and when.
 #[derive(Clone, Copy)]
@@ -124,6 +131,83 @@ impl<D: Driver> GroupChurn<D> {
     pub(super) fn end_silence(&mut self) {
         for mut driver in self.silent.drain(..) {
             driver.reset();
+        }
+    }
+}
+
+impl<C: Connector> Reconnecting<C> {
+    /// Lets the clients leave, unless they are away or have lost their connection.
+    #[cold]
+    pub(super) fn begin_leaving(&mut self) {
+        if self.loss.is_some() || self.is_away() {
+            return;
+        }
+        if let (Some(leavings), Some(driver)) = (&mut self.leavings, self.driver.take()) {
+            let (driver, event) = leavings.leave(driver);
+            self.loss = Some(Box::new(LinkLoss {
+                lost: Box::new(LostLink {
+                    connection: 0,
+                    at: clock::now(),
+                    cause: LinkCause::Churn,
+                }),
+                remains: SessionRemains::default(),
+                stage: LossStage::Left(driver, event),
+            }));
+        }
+    }
+
+    /// Returns whether the clients are away on their own account.
+    fn is_away(&self) -> bool {
+        let leavings = self.leavings.as_ref();
+        leavings.is_some_and(|leavings| leavings.is_away)
+    }
+
+    /// Reports that the clients have left, and begins to set up their next sessions.
+    #[cold]
+    pub(super) fn report_left(
+        &mut self,
+        mut loss: Box<LinkLoss<C::Driver>>,
+        (driver, event): (Option<C::Driver>, ChurnEvent<'static>),
+        sink: &mut impl Sink,
+    ) {
+        sink.churned(event);
+        let ReconnectingConnector {
+            connector, limit, ..
+        } = self.connector.clone();
+        let (clients, lost) = (self.clients.clone(), (*loss.lost).clone());
+        loss.stage = LossStage::Opening(Box::pin(async move {
+            if let Some(driver) = driver {
+                on_tokio(driver.close()).await;
+            }
+            // The limit is of the way back.
+            let lost = LostLink {
+                at: clock::now(),
+                ..lost
+            };
+            replace(connector, limit, clients, (lost, SessionRemains::default())).await
+        }));
+        self.loss = Some(loss);
+    }
+
+    /// Reports that the clients are back with sessions.
+    #[cold]
+    pub(super) fn report_back(
+        &mut self,
+        opened: &Opened<()>,
+        now: Nanos,
+        sink: &mut impl Sink,
+    ) {
+        match &mut self.leavings {
+            Some(leavings) if leavings.is_away => {
+                leavings.came_back(clock::now());
+                sink.churned(ChurnEvent::Back(&opened.session_setup));
+            }
+            _ => {
+                sink.link_back(&opened.reclaimed);
+                for ComeBack { lost_at, after } in self.calls.link_back(now) {
+                    sink.came_back(lost_at, after);
+                }
+            }
         }
     }
 }

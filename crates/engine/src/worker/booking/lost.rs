@@ -7,6 +7,7 @@ use smbench_model::Nanos;
 use smbench_model::record::{EventKind, LoadEvent, OperationFailure, Recorder};
 
 use super::{Booking, Clients, book_missed};
+use crate::drivers::driver::ChurnEvent;
 use crate::worker::slot::{Slot, SlotState};
 use crate::worker::supply::Supply;
 
@@ -18,6 +19,29 @@ impl<S: Supply> Booking<'_, S> {
             kind,
             clients: self.clients.members.len() as u32,
         });
+    }
+
+    /// Records that the clients of the group have left, or are back.
+    #[cold]
+    pub(super) fn book_churn(&mut self, event: ChurnEvent<'_>) {
+        let clients = self.clients.members.len() as u64;
+        let record = self.recorder.churn_mut();
+        match event {
+            ChurnEvent::Left => record.left += clients,
+            ChurnEvent::Vanished { silent, ended } => {
+                record.left += clients;
+                record.vanished += clients;
+                record.silent += u64::from(silent);
+                record.silent_ended += u64::from(ended);
+            }
+            ChurnEvent::Back(log_ons) => {
+                log_ons.iter().for_each(|&took| record.came_back(took));
+                let now = self.now;
+                let members = self.clients.members.iter_mut();
+                members.for_each(|member| member.rest_until(now));
+                self.clients.back_since = now;
+            }
+        }
     }
 }
 
