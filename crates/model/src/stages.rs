@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::bounds::INTERVALS_MAX;
+use crate::bounds::{INTERVALS_MAX, PERIOD_MAX};
 use crate::lists::clients::CLIENTS_MAX;
 use crate::load::{RATE_MAX, RATE_MIN};
 use crate::units::{format_duration, parse_count, parse_duration};
@@ -91,6 +91,9 @@ impl Stages {
     /// # Errors
     /// As those of a list of stages.
     pub fn soak(clients: u32, total: Duration) -> Result<Self, StagesError> {
+        if total > PERIOD_MAX {
+            return Err(StagesError::TooLong(total));
+        }
         let level = f64::from(clients);
         let tenth = Duration::from_secs((total.as_secs() / 10).max(1));
         let mut row = ROW_MAX.min(tenth);
@@ -230,6 +233,9 @@ impl Stages {
         if self.total().is_zero() {
             return Err(StagesError::NoLength);
         }
+        if self.total() > PERIOD_MAX {
+            return Err(StagesError::TooLong(self.total()));
+        }
         if self.most() <= 0.0 {
             return Err(StagesError::NoLoad);
         }
@@ -287,6 +293,12 @@ pub enum StagesError {
     /// A length has a part of a second.
     #[error("a stage takes {}: give whole seconds", format_duration(*.0))]
     Fraction(Duration),
+    /// They take too long.
+    #[error(
+        "the load takes {}: give at most {}",
+        format_duration(*.0), format_duration(PERIOD_MAX)
+    )]
+    TooLong(Duration),
     /// None lasts for a time.
     #[error("the stages take no time: give at least one a length")]
     NoLength,
@@ -421,6 +433,7 @@ mod tests {
             ("1500ms:5", "a stage takes 1s 500ms: give whole seconds"),
             ("0s:50", "the stages take no time"),
             ("2m:0,3m:0", "the stages go nowhere"),
+            ("1000h:5", "the load takes 41days 16h: give at most 30days"),
             (
                 "2h:5,1s:5",
                 "the stages take 2h 1s, and have no common part",

@@ -283,11 +283,10 @@ fn load_point(record: &LoadPointRecord) -> LoadPointDoc {
         drain_s: Some(record.drain.as_secs_f64()),
         final_flush_s: record.final_flush.map(|took| took.as_secs_f64()),
         fairness: FairnessDoc::of(&record.fairness),
-        concurrency: Some(concurrency(
-            record.in_flight.as_secs_f64(),
-            &all.service,
-            window_s,
-        )),
+        concurrency: record
+            .stage
+            .is_none()
+            .then(|| concurrency(record.in_flight.as_secs_f64(), &all.service, window_s)),
         credit_starved_s: record.credit_starved.as_secs_f64(),
         held_back_s: record.held_back.as_secs_f64(),
         before_point: record.hooks.before.clone(),

@@ -1,9 +1,12 @@
 //! Loads that follow lines, and soaks.
 
+use std::time::Duration;
+
+use nix::sys::signal::Signal;
 use serde_json::Value;
 use smbench_lab::{EmbeddedOptions, EmbeddedServer};
 
-use crate::support::{Place, json};
+use crate::support::{Place, json, wait_until};
 
 fn server() -> EmbeddedServer {
     EmbeddedServer::start(EmbeddedOptions::default()).unwrap()
@@ -104,6 +107,34 @@ fn a_soak_has_rows_and_trends() {
 }
 
 #[test]
+fn an_interrupt_keeps_the_stages_that_were_measured() {
+    let server = server();
+    let (place, url) = (Place::new(), server.url());
+    let run = [
+        "run",
+        &url,
+        "-p=read-4k",
+        "--threads=2",
+        "--stages=1s:2,1h:2",
+    ];
+    let running = place.start_as(server.password(), &run);
+    // The second stage has begun when the first one has been answered for a second.
+    wait_until(|| server.memory().counts().open_handles > 0);
+    std::thread::sleep(Duration::from_secs(2));
+    running.signal(Signal::SIGINT);
+    let said = running.wait();
+    assert_eq!(said.code(), Some(130), "{said:?}");
+    let doc = place.document();
+    let valid: Vec<_> = doc["load_points"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|point| &point["valid"])
+        .collect();
+    assert_eq!(valid, [&Value::Bool(true), &Value::Bool(false)], "{doc:#}");
+}
+
+#[test]
 fn stages_that_do_not_fit_are_named() {
     let place = Place::new();
     for (options, expected) in [
@@ -113,27 +144,31 @@ fn stages_that_do_not_fit_are_named() {
         ),
         (
             &["--stages=2m:5", "-d=5s"],
-            "--duration: stages: they say how long the load takes",
+            "--duration: stages and soaks say how long the load takes",
         ),
         (
             &["--stages=2m:5", "--loops=2"],
-            "--loops: stages: they say how long the load takes",
+            "--loops: stages and soaks say how long the load takes",
         ),
         (
             &["--stages=2m:5", "--rate=9"],
-            "--rate: stages: they have numbers of clients",
+            "--rate: the stages have numbers of clients",
         ),
         (
             &["--stages=2m:5", "-c=1,2"],
-            "--clients: stages: the load has one number of clients",
+            "--clients: a load with stages has one number of clients",
         ),
         (
             &["--stages=2m:5", "--soak=1h"],
-            "--soak: stages: a soak has none: drop one of them",
+            "--soak: a soak has no other stages",
         ),
         (
             &["--stages=2m:5", "--event=at 1s: drop 9%"],
-            "--stages: stages: events need one load",
+            "--stages: events have no place in stages",
+        ),
+        (
+            &["--soak=9m", "--repeat=2"],
+            "--soak: a soak has one pass: drop repeat",
         ),
         (
             &["--soak=100ms"],

@@ -93,8 +93,6 @@ impl LoadPointRecord {
             series: population.series.part(intervals.clone()),
             ops: of_stage.ops,
         });
-        let service = stage.ops.window_all().service;
-        let in_flight_ns = service.mean() * service.len() as f64;
         Self {
             clients: match stage.place.unit {
                 StageUnit::Clients => stage.place.to as u32,
@@ -111,7 +109,8 @@ impl LoadPointRecord {
             window_opened: stage.window_opened,
             populations: populations.collect(),
             series: self.series.part(intervals),
-            in_flight: Duration::from_nanos(in_flight_ns as u64),
+            // Measured for the whole load only.
+            in_flight: Duration::ZERO,
             punctuality: stage.punctuality,
             fairness: Fairness::default(),
             invalid: stage.invalid,

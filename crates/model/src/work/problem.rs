@@ -61,7 +61,7 @@ pub enum WorkProblem {
         least: Duration,
     },
     /// Stages do not fit what else is given.
-    #[error("stages: {0}")]
+    #[error("{0}")]
     Stages(&'static str),
     /// The rows of a soak are no stages.
     #[error(transparent)]

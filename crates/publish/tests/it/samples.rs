@@ -57,6 +57,7 @@ pub(crate) fn point(
         },
         ops: BTreeMap::new(),
         hdr: BTreeMap::new(),
+        buffered: None,
     });
     LoadPointDoc {
         clients,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram;
 use smbench_model::load::RateScope;
-use smbench_model::record::{DataFaults, Dropout, Fairness, SetupRecord};
+use smbench_model::record::{DataFaults, Dropout, Fairness, Series, SetupRecord};
 
 use super::error::MergeError;
 use super::machines::{ClientWaits, client, generator, latency_noise, server_cpu};
@@ -163,7 +163,6 @@ pub(super) fn merged(parts: &[PartPoint<'_>]) -> Result<LoadPointDoc, MergeError
     let generator = generator(parts, &waits);
     let window = duration(parts, window_s)?;
     let series = series::merged(parts, duration(parts, parts[0].series.interval_s)?);
-    let over_time = with_buffers(parts, &series);
     Ok(LoadPointDoc {
         stage: parts[0].point.stage.clone(),
         memory: None,
@@ -206,7 +205,7 @@ pub(super) fn merged(parts: &[PartPoint<'_>]) -> Result<LoadPointDoc, MergeError
         hosts: hosts::of_point(parts, service.len()),
         setup: setup(&set_up(parts)?),
         steady: Some(steady(&series, window)),
-        series: Some(over_time),
+        series: Some(with_buffers(parts, &series)),
         drain_s: longest(parts, |point| point.drain_s),
         final_flush_s: longest(parts, |point| point.final_flush_s),
         fairness: fairness(parts),

@@ -191,12 +191,7 @@ impl<C: Connector> Reconnecting<C> {
 
     /// Reports that the clients are back with sessions.
     #[cold]
-    pub(super) fn report_back(
-        &mut self,
-        opened: &Opened<()>,
-        now: Nanos,
-        sink: &mut impl Sink,
-    ) {
+    pub(super) fn report_back(&mut self, opened: &Opened<()>, now: Nanos, sink: &mut impl Sink) {
         match &mut self.leavings {
             Some(leavings) if leavings.is_away => {
                 leavings.came_back(clock::now());

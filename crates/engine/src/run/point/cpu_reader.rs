@@ -170,18 +170,24 @@ async fn watch(
         })
     };
     let has_stages = !stage_ends.is_empty();
+    let mut is_over = false;
     for end in stage_ends {
         tokio::select! {
             () = tokio::time::sleep_until(clock::timer(end)) => {
                 readings.push((read(), look()));
                 memories.push(look_at_memory());
             }
-            () = &mut over => break,
+            () = &mut over => {
+                is_over = true;
+                break;
+            }
         }
     }
-    tokio::select! {
-        () = closed(schedule, schedules) => {}
-        () = &mut over => {}
+    if !is_over {
+        tokio::select! {
+            () = closed(schedule, schedules) => {}
+            () = &mut over => {}
+        }
     }
     let closed = read();
     let at_close = look();

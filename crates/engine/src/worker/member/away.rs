@@ -24,7 +24,11 @@ impl<S: Supply> Member<S> {
                 }
             }
             Pace::Bursts(bursts) => bursts.rest_until(now),
-            Pace::Closed | Pace::Thinking(_) | Pace::Pausing(_) | Pace::Recorded(_) => {}
+            Pace::Closed
+            | Pace::Thinking(_)
+            | Pace::Pausing(_)
+            | Pace::Recorded(_)
+            | Pace::Turns(_) => {}
         }
         if let Some(frames) = &mut self.frames {
             frames.rest();

@@ -15,6 +15,8 @@ use crate::workload::Workload;
 
 /// Default number of clients of a soak.
 const SOAK_CLIENTS: u32 = 16;
+/// Default number of clients of stages of a rate.
+const RATE_CLIENTS: u32 = 64;
 
 impl PlanSources<'_> {
     /// Resolves a plan whose load has stages. `given` has the options of the work from all
@@ -36,7 +38,11 @@ impl PlanSources<'_> {
         };
         match stages.unit {
             StageUnit::Clients => work.clients = (stages.most() as u32).to_string().parse().ok(),
-            StageUnit::Rate => work.rate = stages.most().to_string().parse().ok(),
+            StageUnit::Rate => {
+                work.rate = stages.most().to_string().parse().ok();
+                let clients = work.clients.take();
+                work.clients = clients.or_else(|| RATE_CLIENTS.to_string().parse().ok());
+            }
         }
         let options = RunOptions {
             work,
@@ -59,18 +65,23 @@ impl PlanSources<'_> {
             ("loops", given.loops.is_some()),
         ];
         if let Some((option, _)) = others.into_iter().find(|(_, is_given)| *is_given) {
-            return fail(option, "they say how long the load takes; drop this option");
+            return fail(
+                option,
+                "stages and soaks say how long the load takes: drop this option",
+            );
         }
         let clients = given.clients.clone().map(Vec::from).unwrap_or_default();
         if clients.len() > 1 {
             return fail(
                 "clients",
-                "the load has one number of clients at its start: give one",
+                "a load with stages has one number of clients at its start: give one",
             );
         }
         let clients = clients.first().copied();
         let mut stages = match (&given.stages, given.soak) {
-            (Some(_), Some(_)) => return fail("soak", "a soak has none: drop one of them"),
+            (Some(_), Some(_)) => {
+                return fail("soak", "a soak has no other stages: drop one of them");
+            }
             (Some(stages), None) => stages.clone(),
             (None, soak) => {
                 let soak = Stages::soak(clients.unwrap_or(SOAK_CLIENTS), soak.unwrap_or_default());
@@ -82,14 +93,19 @@ impl PlanSources<'_> {
             (StageUnit::Clients, _, Some(_)) => {
                 return fail(
                     "rate",
-                    "they have numbers of clients: give rates, such as 2m:5000/s",
+                    "the stages have numbers of clients: give them rates, such as 2m:5000/s",
                 );
             }
             (StageUnit::Clients, Some(clients), None) => stages.begin = clients.into(),
             (StageUnit::Rate, _, Some(rates)) if rates.as_slice().len() > 1 => {
-                return fail("rate", "the load has one rate at its start: give one");
+                return fail(
+                    "rate",
+                    "a load with stages has one rate at its start: give one",
+                );
             }
-            (StageUnit::Rate, _, Some(rates)) => stages.begin = rates.highest().per_second,
+            (StageUnit::Rate, clients, Some(rates)) => {
+                stages.begin = rates.highest().of_all(clients.unwrap_or(RATE_CLIENTS));
+            }
             _ => {}
         }
         Ok(stages)
@@ -113,16 +129,22 @@ impl PlanSources<'_> {
                 _ => false,
             };
             if !follows {
-                return fail("a recording with its times and a stream keep their own pace");
+                return fail(
+                    "a recording with its times and a stream keep their own pace, without stages",
+                );
             }
             if population.ends_with_its_work() {
-                return fail("the load must not end by itself, as loops and fileio tests do");
+                return fail(
+                    "a load with stages must not end by itself, as loops and fileio tests do",
+                );
             }
         }
         if plan.work.populations.len() > 1
             && stages.is_some_and(|stages| stages.unit == StageUnit::Rate)
         {
-            return fail("populations have rates of their own: give numbers of clients");
+            return fail(
+                "populations have rates of their own: give stages with numbers of clients",
+            );
         }
         let lines = stages.filter(|stages| stages.purpose == StagesPurpose::Lines);
         let mut populations = plan.work.populations.iter();
@@ -135,10 +157,15 @@ impl PlanSources<'_> {
                 || workload.pattern().is_some()
         };
         if lines.is_some() && populations.any(|one| has_pauses(&one.workload)) {
-            return fail("a recording with pauses and a pattern keep their own pace");
+            return fail(
+                "a recording with pauses and a pattern keep their own pace, without stages",
+            );
+        }
+        if plan.work.repeat > 1 && option == "soak" {
+            return fail("a soak has one pass: drop repeat");
         }
         if !plan.work.events.is_empty() {
-            return fail("events need one load: drop them");
+            return fail("events have no place in stages: drop them");
         }
         Ok(())
     }
