@@ -2,6 +2,7 @@
 
 pub(crate) mod away;
 pub(crate) mod backlog;
+pub(crate) mod busy;
 pub(crate) mod changes;
 pub(crate) mod cifs;
 pub(crate) mod copies;

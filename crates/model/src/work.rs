@@ -1,6 +1,7 @@
 //! The work of a run: what its clients do, how many they are, and for how long. Not
 //! here: the requests of a client ([`crate::workload`]).
 
+mod check;
 mod digest;
 mod population;
 mod problem;
@@ -13,13 +14,12 @@ use serde::{Deserialize, Deserializer};
 use crate::bounds::{DURATION_MIN, PERIOD_MAX, REPEAT_MAX};
 use crate::contents::Verify;
 use crate::digest::digested;
-use crate::event::{EVENTS_PER_POINT_MAX, PlannedEvent};
+use crate::event::PlannedEvent;
 use crate::lists::clients::ClientList;
 use crate::lists::rates::RateList;
 use crate::load::{LoadModel, Ramp, Rate, Spacing};
 use crate::options::{duration, from_text, options};
 use crate::stages::{Stages, StagesPurpose};
-use crate::steadiness::ROUNDS;
 use crate::units::Size;
 use crate::workload::{Timing, Workload};
 pub use population::Population;
@@ -348,41 +348,6 @@ impl Work {
         self.check_events().map_err(|problem| ("event", problem))?;
         self.check_until_steady()
             .map_err(|problem| ("until_steady", problem))
-    }
-
-    /// Checks that each event is within the shortest window.
-    fn check_events(&self) -> Result<(), WorkProblem> {
-        if self.events.len() > EVENTS_PER_POINT_MAX {
-            return Err(WorkProblem::TooManyEvents(self.events.len()));
-        }
-        let window = self.duration;
-        let mut events = self.events.iter();
-        match events.find(|event| event.at >= window) {
-            Some(event) => {
-                let at = event.at;
-                Err(WorkProblem::EventAfterEnd { at, window })
-            }
-            None if !self.events.is_empty() && self.ends_with_its_work() => {
-                Err(WorkProblem::EventsCounted)
-            }
-            None => Ok(()),
-        }
-    }
-
-    fn check_until_steady(&self) -> Result<(), WorkProblem> {
-        let Some(most) = self.until_steady else {
-            return Ok(());
-        };
-        if self.ends_with_its_work() {
-            return Err(WorkProblem::UntilSteadyCounted);
-        }
-        // Intervals are a second long, unless the window has many.
-        let least = Duration::from_secs(ROUNDS as u64).max(self.duration);
-        if most < least {
-            Err(WorkProblem::UntilSteadyShort { most, least })
-        } else {
-            Ok(())
-        }
     }
 
     /// Returns whether the window ends when the work is done, as in a replay with

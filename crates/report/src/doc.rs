@@ -12,6 +12,7 @@
 //! enums with the same names are the model's own. Not here: values derived from
 //! several load points (see [`crate::curve`]).
 
+mod caching;
 mod calibration;
 mod churn;
 mod condition;
@@ -44,6 +45,7 @@ mod tcp;
 mod tool;
 mod workload;
 
+pub use caching::{CachingDoc, ListingsDoc};
 pub use calibration::{CalibrationDoc, CeilingDoc, CeilingTarget, SysbenchDoc, SysbenchTestDoc};
 pub use churn::ChurnDoc;
 pub use condition::{ConditionDoc, ConditionOutcome};
@@ -69,7 +71,7 @@ pub(crate) use operation::{is_asked_for, is_of_window};
 pub use pattern::PatternDoc;
 pub use plan::{ArrivalsDoc, DriverDoc, LimitsDoc, PlanDoc, PlanGeneratorDoc};
 pub use plan_sessions::PlanSessionsDoc;
-pub use point::{CachingDoc, ClientDoc, ListingsDoc, LoadPointDoc, OfferedDoc};
+pub use point::{ClientDoc, LoadPointDoc, OfferedDoc};
 pub(crate) use point::{NOTHING_COMPLETED, OldReason, STALL_NS_MIN};
 pub use population::{PopulationDoc, PopulationPointDoc};
 pub use run::{LoopDoc, OutcomeDoc, PeakDoc, PooledDoc, RepeatsDoc, RunDoc};

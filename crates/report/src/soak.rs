@@ -18,7 +18,7 @@ const P_MAX: f64 = 0.001;
 const ROWS_MAX: usize = 500;
 
 /// A value of the rows.
-struct Watched {
+struct WatchedValue {
     name: &'static str,
     of: fn(&LoadPointDoc) -> Option<f64>,
     /// Smallest change over the soak that matters, as a part of the value, 0 to 1.
@@ -39,8 +39,8 @@ enum Bad {
 }
 
 const MIB: f64 = 1_048_576.0;
-const WATCHED: [Watched; 6] = [
-    Watched {
+const WATCHED: [WatchedValue; 6] = [
+    WatchedValue {
         name: "latency_mean_ns",
         of: |row| row.latency_ns.map(|latency| latency.mean),
         share_min: 0.1,
@@ -48,7 +48,7 @@ const WATCHED: [Watched; 6] = [
         per_row: 0.0,
         bad: Bad::Up,
     },
-    Watched {
+    WatchedValue {
         name: "latency_p99_ns",
         of: |row| row.latency_ns.map(|latency| latency.p99 as f64),
         share_min: 0.2,
@@ -56,7 +56,7 @@ const WATCHED: [Watched; 6] = [
         per_row: 0.0,
         bad: Bad::Up,
     },
-    Watched {
+    WatchedValue {
         name: "ops_per_s",
         of: |row| Some(row.ops_per_s),
         share_min: 0.1,
@@ -64,7 +64,7 @@ const WATCHED: [Watched; 6] = [
         per_row: 0.0,
         bad: Bad::Down,
     },
-    Watched {
+    WatchedValue {
         name: "errors_per_s",
         of: |row| Some(row.errors as f64 / row.window_s.max(1e-9)),
         share_min: 0.1,
@@ -72,7 +72,7 @@ const WATCHED: [Watched; 6] = [
         per_row: 0.0,
         bad: Bad::Up,
     },
-    Watched {
+    WatchedValue {
         name: "server_memory_bytes",
         of: |row| row.memory?.server_bytes.map(|bytes| bytes as f64),
         share_min: 0.02,
@@ -80,7 +80,7 @@ const WATCHED: [Watched; 6] = [
         per_row: 0.0,
         bad: Bad::Up,
     },
-    Watched {
+    WatchedValue {
         name: "own_memory_bytes",
         of: |row| row.memory?.own_bytes.map(|bytes| bytes as f64),
         share_min: 0.02,
@@ -92,7 +92,7 @@ const WATCHED: [Watched; 6] = [
 
 /// A value at a time, in seconds from the start of the soak.
 #[derive(Clone, Copy)]
-struct Sample {
+struct RowValue {
     at_s: f64,
     value: f64,
 }
@@ -174,16 +174,16 @@ impl TrendDoc {
 }
 
 /// Returns the trend of a value; `None` unless each row has it.
-fn trend(watched: &Watched, rows: &[&LoadPointDoc]) -> Option<TrendDoc> {
+fn trend(watched: &WatchedValue, rows: &[&LoadPointDoc]) -> Option<TrendDoc> {
     let all = rows.iter().map(|row| {
         let stage = row.stage.as_ref()?;
         let value = (watched.of)(row)?;
-        Some(Sample {
+        Some(RowValue {
             at_s: stage.begin_s + row.window_s / 2.0,
             value,
         })
     });
-    let all: Vec<Sample> = all.collect::<Option<_>>()?;
+    let all: Vec<RowValue> = all.collect::<Option<_>>()?;
     let step = all.len().div_ceil(ROWS_MAX);
     let samples: Vec<_> = all.iter().copied().step_by(step).collect();
     let fifth = (all.len() / 5).max(1);
@@ -215,9 +215,9 @@ fn trend(watched: &Watched, rows: &[&LoadPointDoc]) -> Option<TrendDoc> {
 }
 
 /// Returns when the values leave the range of the first ones for good.
-fn since(all: &[Sample], first: usize, bad: Bad) -> f64 {
+fn since(all: &[RowValue], first: usize, bad: Bad) -> f64 {
     let values = || all[..first].iter().map(|sample| sample.value);
-    let is_beyond = |sample: &&Sample| match bad {
+    let is_beyond = |sample: &&RowValue| match bad {
         Bad::Up => values().all(|value| sample.value > value),
         Bad::Down => values().all(|value| sample.value < value),
     };
@@ -228,7 +228,7 @@ fn since(all: &[Sample], first: usize, bad: Bad) -> f64 {
         .map_or(0.0, |sample| sample.at_s - start)
 }
 
-fn pairs(samples: &[Sample]) -> impl Iterator<Item = (&Sample, &Sample)> {
+fn pairs(samples: &[RowValue]) -> impl Iterator<Item = (&RowValue, &RowValue)> {
     let numbered = samples.iter().enumerate();
     numbered.flat_map(|(at, one)| samples[at + 1..].iter().map(move |other| (one, other)))
 }
@@ -247,7 +247,7 @@ fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
 
 /// Returns the probability of an order at least as even as this one without a trend (Mann 1945,
 /// Kendall 1975), by the normal approximation.
-fn mann_kendall(samples: &[Sample]) -> f64 {
+fn mann_kendall(samples: &[RowValue]) -> f64 {
     let signs = pairs(samples).map(|(one, other)| match other.value.total_cmp(&one.value) {
         std::cmp::Ordering::Less => -1_i64,
         std::cmp::Ordering::Equal => 0,
@@ -272,10 +272,10 @@ fn mann_kendall(samples: &[Sample]) -> f64 {
 mod tests {
     use super::*;
 
-    fn samples(values: impl IntoIterator<Item = f64>) -> Vec<Sample> {
+    fn samples(values: impl IntoIterator<Item = f64>) -> Vec<RowValue> {
         let values = values.into_iter().enumerate();
         values
-            .map(|(at, value)| Sample {
+            .map(|(at, value)| RowValue {
                 at_s: at as f64 * 60.0,
                 value,
             })

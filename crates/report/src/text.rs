@@ -21,6 +21,7 @@ mod populations;
 mod rate;
 mod remarks;
 mod scatter;
+mod soak;
 mod streams;
 mod summary;
 mod tcp;

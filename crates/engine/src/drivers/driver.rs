@@ -16,6 +16,7 @@ use smbench_model::sessions::{Caching, SESSIONS_PER_CONNECTION_MAX};
 use smbench_protocol::NtStatus;
 
 pub use crate::drivers::away::ChurnEvent;
+pub use crate::drivers::busy::Busy;
 use crate::drivers::dropped::{Dropped, LostLink};
 pub(crate) use crate::drivers::load_sockets::LoadSockets;
 pub use crate::drivers::opened::Opened;
@@ -191,30 +192,6 @@ pub trait Sink {
     /// Reports how long each part of the operation in a slot took, in their order. Parts are in
     /// no sum. Must come before the answer.
     fn parts(&mut self, slot: u32, parts: impl Iterator<Item = (OpKind, Nanos)>);
-}
-
-/// The reason why a driver did not accept a call. Nothing was sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Busy {
-    /// Not enough credits. The call is submitted again when something has been
-    /// received. A group that waits for credits with nothing in flight is dropped,
-    /// unless [`Driver::is_awaited`].
-    Credits,
-    /// Bytes of earlier calls must be sent first. The call is submitted again when
-    /// [`Driver::has_room`].
-    Room,
-    /// The session of the client has expired and is being reauthenticated.
-    Session,
-    /// A connection of the client was lost and is being replaced.
-    Link,
-    /// An earlier call of the client must be answered first. The call is submitted again
-    /// when something has been received.
-    Earlier,
-    /// A call of another client must be answered first. The call is submitted again soon.
-    Others,
-    /// The client has no further operations, because it has walked its tree so often as the plan
-    /// says. It is retired.
-    Over,
 }
 
 /// Sets up drivers. Each worker thread has a clone.

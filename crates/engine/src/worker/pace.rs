@@ -7,6 +7,7 @@
 //! does not drift.
 
 mod bursts;
+mod line;
 mod recorded;
 mod turns;
 
@@ -19,13 +20,13 @@ use smbench_model::operations::replay::pause_before;
 use smbench_model::operations::{Mix, client_key};
 use smbench_model::plan::Plan;
 use smbench_model::random::{GOLDEN_GAMMA, draw, finalise};
-use smbench_model::stages::Stages;
 use smbench_model::trace::Trace;
 use smbench_model::workload::Replay;
 
 use bursts::Bursts;
+use line::RateLine;
 use recorded::Instants;
-use turns::{AFTER_LOAD, Turns};
+use turns::StageTurns;
 
 /// Delay after which an operation counts as late. It is far longer than an idle
 /// machine needs for timers and threads, and far shorter than people notice.
@@ -44,7 +45,7 @@ pub(crate) enum Pace {
     /// The clock, at a rate.
     Rate(Arrivals),
     /// The end of an earlier action, in the client's turns.
-    Turns(Box<Turns>),
+    Turns(Box<StageTurns>),
     /// The clock, at recorded instants.
     Recorded(Instants),
 }
@@ -62,7 +63,7 @@ impl Pace {
         let load = plan.only().load;
         if let (LoadModel::Closed { think }, Some(stages)) = (load, plan.work.lines()) {
             let gaps = think.map(|think| Gaps::thinking(think, plan, client));
-            let turns = Turns::new(stages, client, clients, starts, gaps);
+            let turns = StageTurns::new(stages, client, clients, starts, gaps);
             return Self::Turns(Box::new(turns));
         }
         match load {
@@ -177,14 +178,6 @@ pub(crate) struct Arrivals {
     line: Option<Box<RateLine>>,
 }
 
-/// The line of a rate, and the start of the load.
-struct RateLine {
-    stages: Stages,
-    starts: Nanos,
-    /// The next arrival in time at the highest rate, and the fraction of a nanosecond.
-    at_most: (Nanos, f64),
-}
-
 impl Arrivals {
     /// Makes the arrivals from `starts` on. `turn` is the part of a constant gap
     /// that passes before the first one, 0 to 1.
@@ -202,33 +195,6 @@ impl Arrivals {
         };
         new.pass(first_ns);
         new
-    }
-
-    /// Lets the arrivals follow the line of a rate that begins at `starts`. Their distances in
-    /// operations stay as they are: those of an even rate at the highest level are stretched, so
-    /// that Poisson arrivals stay Poisson.
-    fn follow(&mut self, stages: &Stages, starts: Nanos) {
-        self.line = Some(Box::new(RateLine {
-            stages: stages.clone(),
-            starts,
-            at_most: (self.next, self.fraction_ns),
-        }));
-        self.stretch();
-    }
-
-    /// Moves the next arrival to where the line has as many operations before it as the highest
-    /// rate has before its place.
-    fn stretch(&mut self) {
-        let Some(line) = &self.line else {
-            return;
-        };
-        let (next, fraction_ns) = line.at_most;
-        let passed_s = (next.since(line.starts).0 as f64 + fraction_ns) / 1e9;
-        let at_s = line.stages.time_of(passed_s * line.stages.most());
-        (self.next, self.fraction_ns) = match at_s {
-            Some(at_s) => (line.starts + Nanos((at_s * 1e9) as u64), 0.0),
-            None => (line.starts + AFTER_LOAD.into(), 0.0),
-        };
     }
 
     /// Advances by a gap and keeps the fraction of a nanosecond.

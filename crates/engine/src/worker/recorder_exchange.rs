@@ -9,6 +9,8 @@
 //! one entry in one histogram. Seconds count from the opening of the window, so the
 //! window is cut exactly. Ramps are intervals outside of it.
 
+mod stages;
+
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use smbench_model::Nanos;
@@ -18,6 +20,7 @@ use smbench_model::record::{Recorder, Series, SeriesDetail, Tally};
 use crate::machine::clock;
 use crate::worker::schedule::{Interval, Position};
 use crate::worker::timeline::{EndedInterval, HandedIn, NextInterval, Timeline};
+pub(crate) use stages::StageSums;
 
 /// Recorders per worker that may wait for the coordinator.
 const WAITING_MAX: usize = 30;
@@ -68,14 +71,6 @@ struct Merging {
     unseen: Vec<EndedInterval>,
     /// The sums of the stages of all workers, and of those of each population.
     stages: StageSums,
-}
-
-/// The operations of each stage, when the load is over. Empty if it has no stages.
-#[derive(Default)]
-pub(crate) struct StageSums {
-    pub(crate) all: Vec<Tally>,
-    /// Those of each population, if there are several.
-    pub(crate) populations: Vec<Vec<Tally>>,
 }
 
 impl RecorderExchange {
@@ -141,17 +136,6 @@ impl RecorderExchange {
             .populations
             .partition_point(|population| population.first <= worker);
         until.saturating_sub(1)
-    }
-
-    /// Also sums up each stage; `ends` has the index of the first interval after each.
-    pub(crate) fn divided(self, ends: &[u32]) -> Self {
-        let mut merging = lock(&self.merging);
-        merging.timeline.divide(ends);
-        for population in &mut merging.populations {
-            population.divide(ends);
-        }
-        drop(merging);
-        self
     }
 
     /// Keeps every interval until the coordinator has seen it.
@@ -281,11 +265,6 @@ impl RecorderExchange {
             merging.stages.populations.push(population.take_stages());
         }
         populations.into_iter().map(Timeline::finish).collect()
-    }
-
-    /// Returns the operations of each stage. Call this after [`Self::finish_populations`].
-    pub(crate) fn finish_stages(&self) -> StageSums {
-        std::mem::take(&mut lock(&self.merging).stages)
     }
 
     fn hand_in(&self, handed: HandedIn) {

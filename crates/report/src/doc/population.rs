@@ -11,10 +11,11 @@ use smbench_model::plan::Plan;
 use smbench_model::record::{Dropout, OpTotals, Verification};
 use smbench_model::sessions::Caching;
 
+use super::caching::CachingDoc;
 use super::named::Named;
 use super::operation::{FailureDoc, OpDoc, ReplayedDoc};
 use super::plan::{ArrivalsDoc, PlanDoc};
-use super::point::{CachingDoc, OfferedDoc};
+use super::point::OfferedDoc;
 use super::run::LoopDoc;
 use super::statistics::SeriesDoc;
 use super::workload::WorkloadDoc;

@@ -16,6 +16,7 @@ use super::points::{load_points_in_brief, overall, peak_words, setup_words};
 use super::populations::{at_answer, populations};
 use super::rate::{missed_rate, rate_remarks};
 use super::remarks::{footnotes, reached, remarks_with};
+use super::soak::drifts;
 use super::streams::stream_remarks;
 use super::wrap::wrapped_to;
 use super::{counters, tcp};
@@ -201,15 +202,7 @@ fn verdict_facts(doc: &RunDoc) -> Vec<Fact> {
         None => Tone::Plain,
     };
     all.extend(until_steady(doc).map(|phrase| Fact::plain("Window", phrase)));
-    let soak = doc.soak.iter().flat_map(|soak| {
-        let tone = match soak.steady {
-            Some(false) => Tone::Caution,
-            _ => Tone::Plain,
-        };
-        let sentences = soak.sentences().into_iter();
-        sentences.map(move |words| Fact::new(tone, "Soak", words))
-    });
-    all.extend(soak);
+    all.extend(drifts(doc).map(|(tone, words)| Fact::new(tone, "Soak", words)));
     let is_void = !curve.rows.iter().all(CurveRow::is_quotable);
     let curve_doc = doc.curve.as_ref().filter(|curve| curve.valid || is_void);
     all.extend(curve_doc.map(|curve| Fact::plain("Curve", overall(curve))));

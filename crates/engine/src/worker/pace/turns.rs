@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use smbench_model::Nanos;
 use smbench_model::bounds::PERIOD_MAX;
-use smbench_model::stages::{Stages, Turn};
+use smbench_model::stages::{StageTurn, Stages};
 
 use super::Gaps;
 
@@ -12,17 +12,17 @@ use super::Gaps;
 pub(super) const AFTER_LOAD: Duration = PERIOD_MAX.saturating_mul(4);
 
 /// The turns of one client.
-pub(crate) struct Turns {
+pub(crate) struct StageTurns {
     begin: Nanos,
     /// Its turns, from the start of the load.
-    turns: Box<[Turn]>,
+    turns: Box<[StageTurn]>,
     /// Index of the turn under way, or of the next one.
     at: usize,
     /// Its think times, if it has any.
     think: Option<Gaps>,
 }
 
-impl Turns {
+impl StageTurns {
     /// Makes the turns of a client. The load begins at `begin`.
     pub(crate) fn new(
         stages: &Stages,
@@ -79,7 +79,7 @@ mod tests {
     fn a_client_rests_between_its_turns() {
         let stages: Stages = "10s:10,10s:0,10s:10".parse().unwrap();
         let second = |seconds: f64| Nanos((seconds * 1e9) as u64) + Nanos(7);
-        let mut turns = Turns::new(&stages, 4, 10, Nanos(7), None);
+        let mut turns = StageTurns::new(&stages, 4, 10, Nanos(7), None);
         assert_eq!(turns.first(), second(4.5));
         assert_eq!(turns.next(second(5.0)), second(5.0));
         assert_eq!(turns.next(second(15.4)), second(15.4));
