@@ -28,7 +28,7 @@ fn run(server: &EmbeddedServer, options: &[&str]) -> Value {
     let shown = place.results();
     let text = place.smbench(&["show", shown[0].to_str().unwrap()]);
     assert!(
-        text.stdout.contains(" in stages ") || text.stdout.contains("a soak of "),
+        text.stdout.contains(" in stages") || text.stdout.contains("a soak of "),
         "{text:?}"
     );
     doc
@@ -123,7 +123,7 @@ fn an_interrupt_keeps_the_stages_that_were_measured() {
         "-p=read-4k",
         "--threads=2",
         "--out=results",
-        "--stages=1s:2,1h:2",
+        "--stages=1s:2,50m:2",
     ];
     let running = place.start_as(server.password(), &run);
     // The first stage is long over when the load has lasted for three seconds.

@@ -10,8 +10,6 @@ use super::churn::churn;
 use super::cpu::busy_percent;
 use super::failover::{failover, failover_in_brief};
 use super::header::{flushes, names, outcome, session, split, writes};
-use super::jobs;
-use super::machines;
 use super::points::{load_points_in_brief, overall, peak_words, setup_words};
 use super::populations::{at_answer, populations};
 use super::rate::{missed_rate, rate_remarks};
@@ -19,7 +17,7 @@ use super::remarks::{footnotes, reached, remarks_with};
 use super::soak::drifts;
 use super::streams::stream_remarks;
 use super::wrap::wrapped_to;
-use super::{counters, tcp};
+use super::{counters, jobs, machines, tcp};
 use crate::block::{self, Block};
 use crate::curve::{Curve, CurveRow};
 use crate::doc::{
