@@ -159,8 +159,8 @@ impl Stages {
     }
 
     /// Returns the times, from the start of the load, in which one of `clients` clients is under
-    /// load: client number `client` is, while the level as a share of the highest is above the
-    /// middle of its place among them.
+    /// load. Client number `client` is while the level is above the middle of its place. The
+    /// places of all clients divide the highest level.
     #[must_use]
     pub fn turns(&self, client: u32, clients: u32) -> Vec<StageTurn> {
         let share = (f64::from(client) + 0.5) / f64::from(clients.max(1));
@@ -217,7 +217,7 @@ impl Stages {
     /// Finds out what is wrong with them.
     ///
     /// # Errors
-    /// A stage that is not a whole number of seconds, none that lasts for a time, levels that
+    /// A stage that is not a whole number of seconds, or none that lasts for a time. Levels that
     /// are all 0 or too high, or lengths that fit no common interval.
     fn check(self) -> Result<Self, StagesError> {
         if self.list.len() > STAGES_MAX {

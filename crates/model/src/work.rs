@@ -364,8 +364,8 @@ impl Work {
         populations.any(|population| population.workload.closes())
     }
 
-    /// Returns the stages that the only population follows, if there are any: those of a soak are
-    /// rows of an even load, and a population with a number of clients keeps it.
+    /// Returns the stages that the only population follows, if there are any. Those of a soak are
+    /// rows of an even load. A population with a number of clients keeps it.
     #[must_use]
     pub fn lines(&self) -> Option<&Stages> {
         let stages = self.stages.as_ref()?;

@@ -16,6 +16,7 @@ use std::time::SystemTime;
 use humantime::format_rfc3339_seconds;
 use smbench_engine::Cancel;
 use smbench_engine::run;
+use smbench_model::part::ClientPart;
 use smbench_model::target::Target;
 use smbench_report::doc::OutcomeDoc;
 use smbench_report::text::interference;
@@ -134,6 +135,18 @@ fn check_outputs(profiles: usize, args: &RunArgs) -> Result<(), Failure> {
     }
 }
 
+/// Fails if stages are asked for where a load cannot follow them.
+fn check_stages(requests: &[RunRequest], presentation: &Presentation<'_>) -> Result<(), Failure> {
+    let mut works = requests.iter().map(|request| &request.draft.work);
+    let why = match presentation.hosts {
+        _ if !works.any(|work| work.stages.is_some()) => return Ok(()),
+        _ if presentation.find.is_some() => "a search chooses its load points",
+        Hosts::Alone if requests[0].draft.generator.part == ClientPart::All => return Ok(()),
+        _ => "they are for a run of one machine",
+    };
+    Err(Failure::Usage(format!("--stages, --soak: {why}")))
+}
+
 /// Runs all requests one after the other on one server, then saves and prints the
 /// results. `interim` has the intervals of all of them.
 pub(crate) fn carry_out(
@@ -143,6 +156,7 @@ pub(crate) fn carry_out(
     interim: Option<LineReport>,
 ) -> Result<Exit, Failure> {
     presentation.hosts.check_server(&requests[0])?;
+    check_stages(requests, presentation)?;
     if let Some(follower) = presentation.hosts.follower() {
         let cancel = &signals::cancel_on_interrupt;
         return follower.follow_requests(requests, &MessageLines, cancel);

@@ -212,7 +212,7 @@ fn mistakes_are_placed_and_fit_a_line() {
         (
             "[run]\nfile_size = 1",
             "line 2, column 1: unknown field `file_size`, expected one of `clients`, `outstanding`, `rate`, `arrivals`, `think_time`, \
-             `think_distribution`, `timing`, `speed`, `loops`, `ramp`, `duration`, `until_steady`, `ramp_up`, `ramp_down`, `repeat`, `seed`, `verify`, `threads`, `pin_threads`, `setup_rate`, `driver`, `until_quiet`, `oplock`, `dialect`, `sign`, `signing_algorithm`, `encrypt`, `cipher`, `sessions_per_connection`, `connections_per_session`, `credits`, `source_ip`, `reconnect`, `nodes`, `handles`, `churn`, `vanish`",
+             `think_distribution`, `timing`, `speed`, `loops`, `stages`, `soak`, `ramp`, `duration`, `until_steady`, `ramp_up`, `ramp_down`, `repeat`, `seed`, `verify`, `threads`, `pin_threads`, `setup_rate`, `driver`, `until_quiet`, `oplock`, `dialect`, `sign`, `signing_algorithm`, `encrypt`, `cipher`, `sessions_per_connection`, `connections_per_session`, `credits`, `source_ip`, `reconnect`, `nodes`, `handles`, `churn`, `vanish`",
         ),
     ] {
         let error = Spec::parse(text).unwrap_err();

@@ -209,9 +209,10 @@ fn additions(command: &[String]) -> Vec<String> {
     if begin.starts_with("find rate") || begin.starts_with("find clients") {
         more.extend_from_slice(&SEARCH);
     }
-    // Searches choose their load points, and loops have no ramps.
+    // Searches choose their load points, and loops have no ramps. Stages have lengths.
     let refused: &[&str] = match () {
         () if has("searches.toml") || has("curve") => &["--points"],
+        () if has("--stages") || has("--soak") => &["-c", "-d", "--ramp-up"],
         // Populations need some.
         () if has("--clients") => &["-c"],
         () if has("--loops") => &["-d", "--ramp-up", "--ramp-down"],

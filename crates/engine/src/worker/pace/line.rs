@@ -42,3 +42,48 @@ impl Arrivals {
         };
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use smbench_model::load::Spacing;
+
+    use super::*;
+    use crate::worker::pace::Gaps;
+
+    /// The number of arrivals before an instant of the line below, in seconds.
+    fn area(at: f64) -> f64 {
+        match at {
+            0.0..50.0 => 2.0 * at * at,
+            50.0..100.0 => 5000.0 + 200.0 * (at - 50.0),
+            _ => 15_000.0 + (at - 100.0) * (200.0 - 1.5 * (at - 100.0)),
+        }
+    }
+
+    /// Gaps, measured as areas below the line, have an exponential distribution (Kolmogorov and
+    /// Smirnov). The bound is exceeded once in a thousand seeds.
+    #[test]
+    fn poisson_arrivals_stay_poisson_along_a_line() {
+        let stages: Stages = "50s:200/s,50s:200/s,50s:50/s".parse().unwrap();
+        for seed in 0..20 {
+            let gaps = Gaps::new(1e9 / 200.0, Spacing::Exponential, seed, 0);
+            let mut arrivals = Arrivals::new(gaps, Nanos(7), 0.0);
+            arrivals.follow(&stages, Nanos(7));
+            let instants =
+                std::iter::from_fn(|| Some(arrivals.take().since(Nanos(7)).as_secs_f64()));
+            let areas: Vec<f64> = instants.take_while(|at| *at < 150.0).map(area).collect();
+            let mut gaps: Vec<_> = areas.windows(2).map(|pair| pair[1] - pair[0]).collect();
+            gaps.sort_by(f64::total_cmp);
+            let count = gaps.len() as f64;
+            assert!(
+                (count - 21_250.0).abs() < 5.0 * 21_250_f64.sqrt(),
+                "{count}"
+            );
+            let distances = gaps.iter().enumerate().map(|(at, gap)| {
+                let expected = 1.0 - (-gap).exp();
+                (expected - at as f64 / count).abs()
+            });
+            let farthest = distances.fold(0.0, f64::max) * count.sqrt();
+            assert!(farthest < 1.95, "seed {seed}: {farthest}");
+        }
+    }
+}

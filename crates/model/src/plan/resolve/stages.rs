@@ -56,7 +56,7 @@ impl PlanSources<'_> {
         Ok(plan)
     }
 
-    /// Returns the stages. What else says how long the load takes is refused.
+    /// Returns the stages. Other options for the length of the load are refused.
     fn stages(&self, given: &WorkSpec) -> Result<Stages, PlanError> {
         let fail = |option, why| Err(self.in_option(option, WorkProblem::Stages(why).into()));
         let others = [
