@@ -40,12 +40,16 @@ const PATIENCE: Duration = Duration::from_secs(60);
 #[derive(Clone)]
 struct Counted {
     drawn: Drawn,
-    count: Arc<AtomicU64>,
+    counts: DrawnCounts,
 }
+
+/// Number of operations drawn by each client.
+type DrawnCounts = Arc<[AtomicU64; 2]>;
 
 struct CountedStream {
     stream: OpStream,
-    count: Arc<AtomicU64>,
+    client: usize,
+    counts: DrawnCounts,
 }
 
 impl Supplies for Counted {
@@ -54,14 +58,15 @@ impl Supplies for Counted {
     fn of_client(&self, client: u32) -> CountedStream {
         CountedStream {
             stream: self.drawn.of_client(client),
-            count: Arc::clone(&self.count),
+            client: client as usize,
+            counts: Arc::clone(&self.counts),
         }
     }
 }
 
 impl Supply for CountedStream {
     fn next(&mut self, phase: Phase) -> Option<Operation> {
-        self.count.fetch_add(1, Ordering::Relaxed);
+        self.counts[self.client].fetch_add(1, Ordering::Relaxed);
         Supply::next(&mut self.stream, phase)
     }
 
@@ -105,13 +110,13 @@ pub(super) fn cut_within(
     let profile = profile::load(name).unwrap();
     let plan: Arc<Plan> = Arc::new(plan(&url, &server.password, &profile, options));
     let mix = Mix::new(&plan.only().workload);
-    let count = Arc::new(AtomicU64::new(0));
+    let counts = DrawnCounts::default();
     let supplies = Counted {
         drawn: Drawn {
             mix: Arc::clone(&mix),
             seed: plan.work.seed,
         },
-        count: Arc::clone(&count),
+        counts: Arc::clone(&counts),
     };
     let empty = Recorder::expecting(plan.only().workload.kinds(), &plan.only().load);
     let exchange = RecorderExchange::new(1, empty.clone(), (None, SeriesDetail::Summaries));
@@ -158,7 +163,7 @@ pub(super) fn cut_within(
         runtime.block_on(async {
             let mut load = pin!(load);
             let is_over =
-                interrupt(load.as_mut(), &count, cuts, || cutter.cut(before, after)).await;
+                interrupt(load.as_mut(), &counts, cuts, || cutter.cut(before, after)).await;
             cancel.cancel();
             if !is_over {
                 for group in load.await.unwrap() {
@@ -173,23 +178,34 @@ pub(super) fn cut_within(
     Cuts {
         tally,
         outcome,
-        drawn: count.load(Ordering::Relaxed),
+        drawn: drawn(&counts).iter().sum(),
         connections: cutter.count() - before,
     }
 }
 
-/// Calls `cut` this often, each time after some more operations. Returns whether the load has
+fn drawn(counts: &DrawnCounts) -> [u64; 2] {
+    [0, 1].map(|client: usize| counts[client].load(Ordering::Relaxed))
+}
+
+/// Calls `cut` this often, each time after some more operations of each client. Returns whether the load has
 /// ended, else after some more operations.
 async fn interrupt<T>(
     mut load: Pin<&mut impl Future<Output = T>>,
-    count: &AtomicU64,
+    counts: &DrawnCounts,
     cuts: usize,
     cut: impl Fn(),
 ) -> bool {
     for at in 0..=cuts {
-        let begun = count.load(Ordering::Relaxed);
+        let begun = drawn(counts);
+        // A client without a connection draws one operation at most.
+        let has_further = || {
+            let now = drawn(counts);
+            now.iter()
+                .zip(begun)
+                .all(|(now, begun)| *now >= begun + 100)
+        };
         let further = async {
-            while count.load(Ordering::Relaxed) < begun + 400 {
+            while !has_further() {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
         };
