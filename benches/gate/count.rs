@@ -109,14 +109,15 @@ pub(crate) struct CacheEvents {
     pub(crate) first_level_misses: u64,
 }
 
-/// Counts a whole process with simulated caches. `variable` is of its environment.
+/// Counts a whole process with simulated caches. The variable is of its environment.
 pub(crate) fn cache_events(
     options: &[&str],
     arguments: &[&str],
-    variable: (&str, &str),
+    name: &str,
+    value: &str,
 ) -> Result<CacheEvents, String> {
     // Instructions, reads, writes, and the misses of each in the first level.
-    match collected_events(options, arguments, Some(variable))?[..] {
+    match collected_events(options, arguments, Some((name, value)))?[..] {
         [instructions, _, _, of_code, of_reads, of_writes, ..] => Ok(CacheEvents {
             instructions,
             first_level_misses: of_code + of_reads + of_writes,

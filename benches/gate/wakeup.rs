@@ -74,7 +74,8 @@ fn counted(answers: u64) -> Result<count::CacheEvents, String> {
     let events = count::cache_events(
         &CACHES,
         &["wake-ups", &port.to_string()],
-        (PASSWORD, server.password()),
+        PASSWORD,
+        server.password(),
     )?;
     if relay.is_out_of_turn.load(Ordering::Relaxed) {
         Err("a client sent no request in time: the machine is too busy".to_owned())

@@ -116,7 +116,7 @@ pub fn read_recording(folder: &str) -> Result<Recording, RecordingError> {
     let mut tracks: Vec<Track> = Vec::new();
     let mut skipped = strays;
     for (session, lines) in sessions {
-        let mut track = Track::new((session, lines), lasts);
+        let mut track = Track::new(session, lines, lasts);
         track.of_user(users.remove(&session));
         if tracks.is_empty() {
             track.prepare(&tree, &prepared);

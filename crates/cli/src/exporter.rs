@@ -181,14 +181,26 @@ fn classic(text: &str) -> String {
 
 type Encoded = Result<(), std::fmt::Error>;
 
+/// How a counter describes itself.
+struct CounterText {
+    name: &'static str,
+    help: &'static str,
+    unit: Option<Unit>,
+}
+
 /// Writes a counter with a value for each kind of operation.
 fn by_op(
     encoder: &mut DescriptorEncoder<'_>,
-    (name, help, unit): (&str, &str, Option<&Unit>),
+    text: &CounterText,
     counts: &RunCounts,
     value: fn(&OpCounts) -> u64,
 ) -> Encoded {
-    let mut metric = encoder.encode_descriptor(name, help, unit, MetricType::Counter)?;
+    let mut metric = encoder.encode_descriptor(
+        text.name,
+        text.help,
+        text.unit.as_ref(),
+        MetricType::Counter,
+    )?;
     for (op, of) in &counts.ops {
         let labels = [("op", *op)];
         ConstCounter::new(value(of)).encode(metric.encode_family(&labels)?)?;
@@ -211,26 +223,30 @@ fn response_times(mut metric: MetricEncoder<'_>, counts: &RunCounts) -> Encoded 
 impl Collector for Exporter {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Encoded {
         let counts = &*self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let operations = (
-            "operations",
-            "Operations without error or difference in measured windows",
-            None,
-        );
-        by_op(&mut encoder, operations, counts, OpCounts::count)?;
-        let errors = ("errors", "Failed operations in measured windows", None);
-        by_op(&mut encoder, errors, counts, |of| of.errors)?;
-        let differences = (
-            "differences",
-            "Operations of a replay in measured windows that did not go as recorded",
-            None,
-        );
-        by_op(&mut encoder, differences, counts, |of| of.differences)?;
-        let bytes = (
-            "payload",
-            "Bytes read and written in measured windows",
-            Some(&Unit::Bytes),
-        );
-        by_op(&mut encoder, bytes, counts, |of| of.bytes)?;
+        let operations = CounterText {
+            name: "operations",
+            help: "Operations without error or difference in measured windows",
+            unit: None,
+        };
+        by_op(&mut encoder, &operations, counts, OpCounts::count)?;
+        let errors = CounterText {
+            name: "errors",
+            help: "Failed operations in measured windows",
+            unit: None,
+        };
+        by_op(&mut encoder, &errors, counts, |of| of.errors)?;
+        let differences = CounterText {
+            name: "differences",
+            help: "Operations of a replay in measured windows that did not go as recorded",
+            unit: None,
+        };
+        by_op(&mut encoder, &differences, counts, |of| of.differences)?;
+        let bytes = CounterText {
+            name: "payload",
+            help: "Bytes read and written in measured windows",
+            unit: Some(Unit::Bytes),
+        };
+        by_op(&mut encoder, &bytes, counts, |of| of.bytes)?;
         let response = encoder.encode_descriptor(
             "response",
             "Time from when an operation was due until its answer",

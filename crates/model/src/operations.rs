@@ -207,10 +207,10 @@ impl OpStream {
         let Turns::Lines(lines) = &self.mix.turns else {
             unreachable!("only called where there are lines");
         };
-        let at = (self.key, self.index);
+        let (key, index) = (self.key, self.index);
         self.index += 1;
         let (walk, last) = &mut self.walk;
-        let operation = lines.next(at, (walk, *last), &mut self.cursor, &self.mix.files);
+        let operation = lines.next(key, index, walk, *last, &mut self.cursor, &self.mix.files);
         *last = operation.kind;
         operation
     }
@@ -237,7 +237,7 @@ impl OpStream {
         let (offset, length) = match drawn.range {
             Range::Request => {
                 let size = mix.size(key, index);
-                mix.place_in(tree.size(file), size, (key, index))
+                mix.place_in(tree.size(file), size, key, index)
             }
             Range::PastEnd => (mix.past_end(key, index), 1),
             _ => (0, 0),

@@ -34,7 +34,7 @@ pub use caching::CachingRecord;
 pub use churn::ChurnRecord;
 pub use counters::{CountersRecord, ServerCalls, ServerCounters, ServerMemory, ServerOpen};
 pub use events::{EVENTS_MAX, EventKind, LoadEvent, LoadEvents};
-pub use fairness::Fairness;
+pub use fairness::{Fairness, FairnessFigures};
 pub use frames::FrameTally;
 pub use health::{GeneratorRecord, LatencyNoise, WorkerRecord, lateness_histogram};
 pub use host::{HostClock, HostFacts, HostRecord};

@@ -324,7 +324,7 @@ impl Tree {
     pub fn append_file_name(&self, file: u32, out: &mut impl fmt::Write) -> fmt::Result {
         let all = self.children(self.directory_of(file));
         let index = file - all.files.start;
-        self.append_name(NameKind::File, file, (index, all.len()), out)
+        self.append_name(NameKind::File, file, index, all.len(), out)
     }
 
     /// Appends the name of a directory below the root, without its path.
@@ -337,7 +337,7 @@ impl Tree {
         };
         let all = self.children(parent);
         let index = all.files.len() as u32 + directory - all.directories.start;
-        self.append_name(NameKind::Directory, directory, (index, all.len()), out)
+        self.append_name(NameKind::Directory, directory, index, all.len(), out)
     }
 }
 

@@ -32,7 +32,8 @@ pub fn to_html(report: &Report) -> Result<String, SvgError> {
         format!(", {}", plain(&report.day))
     };
     let ToolDoc { name, version } = ToolDoc::this();
-    let sections: Result<Vec<_>, _> = report.sections.iter().enumerate().map(section).collect();
+    let sections = report.sections.iter().enumerate();
+    let sections: Result<Vec<_>, _> = sections.map(|(at, of)| section(at, of)).collect();
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -98,7 +99,7 @@ fn id(section: usize) -> String {
     format!("section-{}", section + 1)
 }
 
-fn section((at, section): (usize, &Section)) -> Result<Markup, SvgError> {
+fn section(at: usize, section: &Section) -> Result<Markup, SvgError> {
     let content = blocks(&section.blocks)?;
     let parts: Result<Vec<_>, SvgError> = section
         .parts

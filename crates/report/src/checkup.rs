@@ -80,18 +80,35 @@ pub struct CheckupFinding {
     pub unit: String,
 }
 
+/// What a check-up says about itself.
+#[derive(Clone, Debug)]
+pub struct CheckupFacts {
+    /// URL of the share, without a password.
+    pub url: String,
+    /// Whether this is the long check-up.
+    pub long: bool,
+    /// Begin of the check-up (RFC 3339).
+    pub started: String,
+    /// Time of the whole check-up in seconds.
+    pub took_s: f64,
+    /// Size of the file that was read and written.
+    pub file_bytes: u64,
+}
+
 /// Highest number of findings.
 const FINDINGS_MAX: usize = 5;
 
 impl CheckupDoc {
-    /// Builds the document from what was measured. `took_s` is the time of the whole check-up.
+    /// Builds the document from what was measured.
     #[must_use]
-    pub fn of(
-        measured: &[MeasuredStep],
-        (url, long): (String, bool),
-        (started, took_s): (String, f64),
-        file_bytes: u64,
-    ) -> Self {
+    pub fn of(measured: &[MeasuredStep], facts: CheckupFacts) -> Self {
+        let CheckupFacts {
+            url,
+            long,
+            started,
+            took_s,
+            file_bytes,
+        } = facts;
         let session = measured.iter().find_map(|of| of.run.as_ref().ok());
         let session = session.map_or_else(String::new, |run| {
             let server = &run.server;

@@ -15,7 +15,7 @@ use smbench_model::spec::{RunOptions, WorkSpec};
 use smbench_model::target::Target;
 use smbench_publish::{Report, ReportBlock, Section, to_html};
 use smbench_report::RunDoc;
-use smbench_report::checkup::{CheckupDoc, CheckupStep, MeasuredStep, blocks};
+use smbench_report::checkup::{CheckupDoc, CheckupFacts, CheckupStep, MeasuredStep, blocks};
 
 use crate::account::GivenServer;
 use crate::failure::Failure;
@@ -131,15 +131,14 @@ impl Checkup<'_> {
             measured.push(MeasuredStep { step, run });
         }
         self.observer.ended();
-        let url = self.target.redacted();
-        let started = format_rfc3339_seconds(started).to_string();
-        let took = (started, begin.elapsed().as_secs_f64());
-        Ok(CheckupDoc::of(
-            &measured,
-            (url, self.long),
-            took,
+        let facts = CheckupFacts {
+            url: self.target.redacted(),
+            long: self.long,
+            started: format_rfc3339_seconds(started).to_string(),
+            took_s: begin.elapsed().as_secs_f64(),
             file_bytes,
-        ))
+        };
+        Ok(CheckupDoc::of(&measured, facts))
     }
 
     /// Returns the size of the file, from the rate in Mbit/s at which it can be written.

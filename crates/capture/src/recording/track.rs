@@ -38,7 +38,7 @@ pub(super) struct Track {
 }
 
 impl Track {
-    pub(super) fn new((session, lines): (u32, Vec<TraceLine>), lasts: Duration) -> Self {
+    pub(super) fn new(session: u32, lines: Vec<TraceLine>, lasts: Duration) -> Self {
         Self {
             session,
             builder: Builder::of_capture_track(lasts),
@@ -363,7 +363,7 @@ mod tests {
             line(5, "create", None),
             line(6, "close", None),
         ];
-        let mut track = Track::new((1, lines), Duration::from_secs(1));
+        let mut track = Track::new(1, lines, Duration::from_secs(1));
         track.add(&tree);
         assert_eq!(track.of_lines, [(0, 1), (4, 1), (5, 1)]);
         let expected = [("close", 1), ("query_info", 2)];

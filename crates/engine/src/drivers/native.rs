@@ -127,7 +127,7 @@ async fn open_group<E: Encode>(
             granted: to_client,
             handles,
             reclaimed: of_handles,
-        } = open::hold(site, client, (index, at), session, kept).await?;
+        } = open::hold(site, client, index, at, session, kept).await?;
         reclaimed.merge(&of_handles);
         remains.push((session.connection.session_id(index), handles));
         places.extend(

@@ -240,7 +240,7 @@ async fn examine(
                 None => Vec::new(),
             };
             let salt = promises.population(file).salt;
-            note_part(examined, (file, salt), first, part, &data);
+            note_part(examined, file, salt, first, part, &data);
             first += part.len() as u32;
             done += (part.len() * BLOCK_BYTES) as u64;
             progress(done, total);
@@ -282,7 +282,8 @@ async fn read_part(
 /// Notes what the known blocks of a part hold. It begins with block `first`.
 fn note_part(
     examined: &mut Examined<'_>,
-    (file, salt): (NotedFile, Salt),
+    file: NotedFile,
+    salt: Salt,
     first: u32,
     part: &[BlockPromise],
     data: &[u8],

@@ -8,9 +8,7 @@ mod operations;
 mod populations;
 
 use std::sync::Arc;
-use std::time::SystemTime;
 
-use smbench_model::Nanos;
 use smbench_model::contents::block::Salt;
 use smbench_model::cpu::CpuSource;
 use smbench_model::generator::{DriverKind, TcpCounters};
@@ -85,14 +83,15 @@ pub(super) async fn run(
         salt: first.salt,
         ..RunRecord::new(plan, server, started_wall)
     };
-    let since = (started, started_wall);
     let order = order(plan, first, role);
     record.run_number = order.runs_before;
     let state = job.state.take();
     let (mut notes, noting) = begin_notes(state, plan, &sites);
     let context = Context {
         lab_server,
-        ..context(job, sites, order.runs_before, since, cancel, notes.as_ref())
+        started,
+        started_wall,
+        ..context(job, sites, order.runs_before, cancel, notes.as_ref())
     };
     let begun = match role {
         _ if noting.is_err() => noting,
@@ -140,7 +139,7 @@ pub(super) async fn join<'a>(
     order: &RunOrder,
     cancel: &'a Cancel,
 ) -> Result<(Context<'a>, RunRecord), RunError> {
-    let since = (clock::now(), clock::wall());
+    let (started, started_wall) = (clock::now(), clock::wall());
     let plan = job.plan;
     let Connected {
         endpoint,
@@ -160,9 +159,13 @@ pub(super) async fn join<'a>(
         operations: job.operations[0].origin,
         salt: order.salt,
         run_number: order.runs_before,
-        ..RunRecord::new(plan, server, since.1)
+        ..RunRecord::new(plan, server, started_wall)
     };
-    let context = context(job, vec![site], order.runs_before, since, cancel, None);
+    let context = Context {
+        started,
+        started_wall,
+        ..context(job, vec![site], order.runs_before, cancel, None)
+    };
     Ok((context, record))
 }
 
@@ -289,13 +292,11 @@ async fn claim(
     Ok(workspace)
 }
 
-/// Returns the data that every load point needs. `since` is the start of the run, on
-/// both clocks.
+/// Returns the data that every load point needs, as if the run began now.
 fn context<'a>(
     job: ShareJob<'_, 'a>,
     sites: Vec<PopulationSite>,
     runs_before: u32,
-    since: (Nanos, SystemTime),
     cancel: &'a Cancel,
     notes: Option<&NoteWriter>,
 ) -> Context<'a> {
@@ -350,8 +351,8 @@ fn context<'a>(
         counters,
         at,
         whereabouts,
-        started: since.0,
-        started_wall: since.1,
+        started: clock::now(),
+        started_wall: clock::wall(),
         runs_before,
         plan,
         cancel,

@@ -379,8 +379,7 @@ fn record<S: Supply>(
                     return Ok(());
                 }
                 WrongAnswer::Data(mismatch) => {
-                    let place = (member.number, slot.operation.file);
-                    recorder.wrong_data(kind, place, &mismatch);
+                    recorder.wrong_data(kind, member.number, slot.operation.file, &mismatch);
                     OperationFailure::WrongData
                 }
             };

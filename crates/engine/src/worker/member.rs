@@ -96,7 +96,8 @@ impl<S: Supply> Member<S> {
     /// of others. `salt` distinguishes the writes of this run from those of others.
     pub(crate) fn new(
         number: u32,
-        (run, salt): (u32, Salt),
+        run: u32,
+        salt: Salt,
         operations: S,
         ledger: Option<Box<Ledger>>,
     ) -> Self {

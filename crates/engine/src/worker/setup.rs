@@ -195,11 +195,11 @@ pub(crate) async fn open_group<C: Connector, T: Supplies>(
         .map(|&number| {
             let mut operations = parts.supplies.of_client(number);
             operations.note_in(pad);
-            let writes @ (run, salt) = (worker.generation_run, worker.salt);
+            let (run, salt) = (worker.generation_run, worker.salt);
             let files = &plan.only().workload.files;
             let ledger =
                 verified.map(|others| Box::new(Ledger::beside(others, files, number, run, salt)));
-            Member::new(number, writes, operations, ledger)
+            Member::new(number, run, salt, operations, ledger)
         })
         .collect();
     Ok(opened.map(|driver| Group::new(driver, members, plan.only().outstanding)))

@@ -61,7 +61,8 @@ impl Slot {
     pub(super) fn fill(
         &mut self,
         operation: Operation,
-        (due, intended): (Nanos, Nanos),
+        due: Nanos,
+        intended: Nanos,
         epoch: Option<Epoch>,
         now: Nanos,
     ) -> bool {

@@ -323,7 +323,8 @@ impl Mix {
         &self,
         bytes: u64,
         size: RequestSize,
-        (key, index): (u64, u64),
+        key: u64,
+        index: u64,
     ) -> (u64, u32) {
         let slots = bytes / u64::from(size.bytes);
         if slots == 0 {

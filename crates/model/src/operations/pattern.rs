@@ -156,8 +156,10 @@ impl PatternLines {
     /// is the kind of the previous one.
     pub(super) fn next(
         &self,
-        (key, index): (u64, u64),
-        (walk, last): (&mut Walk, OpKind),
+        key: u64,
+        index: u64,
+        walk: &mut Walk,
+        last: OpKind,
         cursor: &mut Cursor,
         files: &FileSet,
     ) -> Operation {

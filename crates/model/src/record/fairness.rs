@@ -18,6 +18,23 @@ pub struct Fairness {
     busy_s_squares: f64,
 }
 
+/// What a document says about the evenness of its clients.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FairnessFigures {
+    /// Operations of the client with the fewest.
+    pub min: u64,
+    /// Operations of the client with the most.
+    pub max: u64,
+    /// Mean of the operations of a client.
+    pub mean: f64,
+    /// Fairness index of the operations, above 0 and at most 1.
+    pub jain_index: f64,
+    /// Mean of the total time of a client's operations, in seconds.
+    pub busy_mean_s: f64,
+    /// Standard deviation of that time, in seconds.
+    pub busy_sd_s: f64,
+}
+
 impl Fairness {
     /// Adds a client with its number of completed operations and their total time.
     pub fn add(&mut self, operations: u64, busy: Nanos) {
@@ -34,23 +51,24 @@ impl Fairness {
         });
     }
 
-    /// Restores clients from their figures. Of the operations of each client, these are the fewest
-    /// and the most, the mean and the fairness index. Of the total time in seconds, they are the
-    /// mean and the standard deviation.
+    /// Restores clients from their figures.
     ///
     /// The index is S S / (n Q), where S is the sum of n counts and Q that of their squares. So Q
     /// follows from it. Both sums are whole numbers. So rounding undoes the rounding of the
     /// figures, unless a sum is too large for its last digit to be known.
     #[must_use]
-    pub fn restored(
-        clients: u32,
-        (min, max): (u64, u64),
-        (mean, jain_index): (f64, f64),
-        (busy_mean_s, busy_sd_s): (f64, f64),
-    ) -> Self {
+    pub fn restored(clients: u32, figures: &FairnessFigures) -> Self {
         /// Beyond this, the last digit is not known.
         const WHOLE_MAX: f64 = (1_u64 << 50) as f64;
         let whole = |sum: f64| if sum < WHOLE_MAX { sum.round() } else { sum };
+        let FairnessFigures {
+            min,
+            max,
+            mean,
+            jain_index,
+            busy_mean_s,
+            busy_sd_s,
+        } = *figures;
         let count = f64::from(clients);
         let sum = whole(mean * count);
         let divisor = count * jain_index;
@@ -192,12 +210,15 @@ mod tests {
             for (operations, busy) in clients {
                 fairness.add(operations, Nanos(busy));
             }
-            let restored = Fairness::restored(
-                fairness.clients(),
-                (fairness.min(), fairness.max()),
-                (fairness.mean(), fairness.jain_index().unwrap_or(0.0)),
-                (fairness.busy_mean_s(), fairness.busy_deviation_s()),
-            );
+            let figures = FairnessFigures {
+                min: fairness.min(),
+                max: fairness.max(),
+                mean: fairness.mean(),
+                jain_index: fairness.jain_index().unwrap_or(0.0),
+                busy_mean_s: fairness.busy_mean_s(),
+                busy_sd_s: fairness.busy_deviation_s(),
+            };
+            let restored = Fairness::restored(fairness.clients(), &figures);
             prop_assert_eq!((restored.sum, restored.squares), (fairness.sum, fairness.squares));
             prop_assert_eq!((restored.min, restored.max), (fairness.min, fairness.max));
             for (one, other) in [

@@ -293,7 +293,7 @@ impl Recorder {
     }
 
     /// Counts an operation that read other data than the written data.
-    pub fn wrong_data(&mut self, kind: OpKind, (client, file): (u32, u32), mismatch: &Mismatch) {
+    pub fn wrong_data(&mut self, kind: OpKind, client: u32, file: u32, mismatch: &Mismatch) {
         self.failure(kind, OperationFailure::WrongData);
         self.incidents.verification.wrong += 1;
         let faults = &mut self.incidents.faults;

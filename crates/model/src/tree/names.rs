@@ -240,7 +240,8 @@ impl Tree {
         &self,
         kind: NameKind,
         number: u32,
-        (index, count): (u32, usize),
+        index: u32,
+        count: usize,
         out: &mut impl fmt::Write,
     ) -> fmt::Result {
         let TreeNames { length, utf8, case } = &self.shape.names;

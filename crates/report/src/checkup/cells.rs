@@ -163,7 +163,7 @@ fn per_s(point: &LoadPointDoc, kind: &str) -> Option<f64> {
 /// Returns all cells. A value is the mean over the passes of its step.
 pub(super) fn all(measured: &[MeasuredStep]) -> Vec<CheckupCell> {
     let cell = |(name, unit, step, clients, of): (&str, &str, CheckupStep, u32, CellValue)| {
-        let value = mean(measured, (step, clients), of);
+        let value = mean(measured, step, clients, of);
         CheckupCell {
             name: name.to_owned(),
             value,

@@ -52,7 +52,7 @@ pub(super) fn all(measured: &[MeasuredStep]) -> Vec<CheckupFinding> {
     findings.into_iter().flatten().collect()
 }
 
-fn finding(name: &str, (value, unit): (f64, &str), text: String) -> CheckupFinding {
+fn finding(name: &str, value: f64, unit: &str, text: String) -> CheckupFinding {
     CheckupFinding {
         name: name.to_owned(),
         text,
@@ -89,11 +89,11 @@ fn round_trip_ms(measured: &[MeasuredStep]) -> Option<f64> {
 
 fn latency_bound(measured: &[MeasuredStep]) -> Option<CheckupFinding> {
     let trip = round_trip_ms(measured)?;
-    let one = mean(measured, (CheckupStep::Read, 1), |of| Some(megabytes(of)))?;
-    let ahead = mean(measured, (CheckupStep::ReadAhead, 1), |of| {
+    let one = mean(measured, CheckupStep::Read, 1, |of| Some(megabytes(of)))?;
+    let ahead = mean(measured, CheckupStep::ReadAhead, 1, |of| {
         Some(megabytes(of))
     })?;
-    let service = mean(measured, (CheckupStep::Read, 1), |of| median_ms(of, "read"))?;
+    let service = mean(measured, CheckupStep::Read, 1, |of| median_ms(of, "read"))?;
     let is_bound = trip >= ROUND_TRIP_MS_MIN
         && ahead >= one * AHEAD_MIN
         && trip >= service * ROUND_TRIP_SHARE_MIN;
@@ -108,7 +108,7 @@ fn latency_bound(measured: &[MeasuredStep]) -> Option<CheckupFinding> {
             rate(ahead),
             rate(one)
         );
-        finding("latency_bound", (trip, "ms"), text)
+        finding("latency_bound", trip, "ms", text)
     })
 }
 
@@ -143,17 +143,13 @@ fn cost(
             rate(with),
             rate(without)
         );
-        finding(name, (cost, "%"), text)
+        finding(name, cost, "%", text)
     })
 }
 
 fn slow_flush(measured: &[MeasuredStep]) -> Option<CheckupFinding> {
-    let flush = mean(measured, (CheckupStep::Flush, 1), |of| {
-        median_ms(of, "flush")
-    })?;
-    let write = mean(measured, (CheckupStep::Flush, 1), |of| {
-        median_ms(of, "write")
-    })?;
+    let flush = mean(measured, CheckupStep::Flush, 1, |of| median_ms(of, "flush"))?;
+    let write = mean(measured, CheckupStep::Flush, 1, |of| median_ms(of, "write"))?;
     let own = flush - round_trip_ms(measured).unwrap_or(0.0);
     (own >= FLUSH_MS_MIN && flush >= write * FLUSH_TO_WRITE_MIN).then(|| {
         let text = format!(
@@ -163,7 +159,7 @@ fn slow_flush(measured: &[MeasuredStep]) -> Option<CheckupFinding> {
             ms(flush),
             ms(write)
         );
-        finding("slow_flush", (flush, "ms"), text)
+        finding("slow_flush", flush, "ms", text)
     })
 }
 
@@ -171,10 +167,10 @@ fn slow_flush(measured: &[MeasuredStep]) -> Option<CheckupFinding> {
 /// them, and a large folder all.
 fn missing_names(measured: &[MeasuredStep]) -> Option<CheckupFinding> {
     let [empty, here] = [CheckupStep::MissingNames, CheckupStep::MissingNamesBeside].map(|step| {
-        let least = mean(measured, (step, 1), |of| {
+        let least = mean(measured, step, 1, |of| {
             Some(op(of, "lookup_missing")?.service_ns?.min as f64 / 1e6)
         });
-        let median = mean(measured, (step, 1), |of| median_ms(of, "lookup_missing"));
+        let median = mean(measured, step, 1, |of| median_ms(of, "lookup_missing"));
         least.zip(median)
     });
     let ((empty_least, empty), (here_least, here)) = (empty?, here?);
@@ -189,7 +185,7 @@ fn missing_names(measured: &[MeasuredStep]) -> Option<CheckupFinding> {
             ms(here),
             ms(empty)
         );
-        finding("missing_names", (here, "ms"), text)
+        finding("missing_names", here, "ms", text)
     })
 }
 
@@ -219,7 +215,7 @@ fn log_on_waits(measured: &[MeasuredStep]) -> Option<CheckupFinding> {
              look-up of this client.",
             units::seconds(longest)
         );
-        finding("log_on_waits", (longest * 1e3, "ms"), text)
+        finding("log_on_waits", longest * 1e3, "ms", text)
     })
 }
 
@@ -251,7 +247,7 @@ fn server_cpu_full(measured: &[MeasuredStep]) -> Option<CheckupFinding> {
             units::utilisation(percent),
             plain(&source)
         );
-        finding("server_cpu_full", (percent, "%"), text)
+        finding("server_cpu_full", percent, "%", text)
     })
 }
 
@@ -270,7 +266,8 @@ fn client_limited(measured: &[MeasuredStep]) -> Option<CheckupFinding> {
     );
     Some(finding(
         "client_limited",
-        (limited.len() as f64, "load points"),
+        limited.len() as f64,
+        "load points",
         text,
     ))
 }

@@ -68,7 +68,8 @@ pub(super) fn points(
 /// Returns the mean of a value over the passes of a step.
 pub(super) fn mean(
     measured: &[MeasuredStep],
-    (step, clients): (CheckupStep, u32),
+    step: CheckupStep,
+    clients: u32,
     of: impl Fn(&LoadPointDoc) -> Option<f64>,
 ) -> Option<f64> {
     let values: Vec<f64> = points(measured, step, clients).filter_map(of).collect();

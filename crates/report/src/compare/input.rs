@@ -9,7 +9,7 @@ use itertools::Itertools as _;
 
 use super::comparison::Comparison;
 use super::error::CompareError;
-use super::pair::{ComparedRun, Pair};
+use super::pair::{ComparedRun, ComparedSide, Pair};
 use crate::doc::{LoadError, RunDoc, SCHEMA_VERSION, ToolDoc};
 use crate::study::{Study, StudyDoc};
 use crate::units::plain;
@@ -160,9 +160,9 @@ impl Input {
         missing.map(|of| format!("{}: no result of {}", self.name(), of.name()))
     }
 
-    fn subject(&self, (of, run): MeasuredResult<'_>, label: &str) -> ComparedRun {
+    fn side<'a>(&self, (of, run): MeasuredResult<'a>, label: &str) -> ComparedSide<'a> {
         let server = of.server.as_deref().map(plain);
-        ComparedRun {
+        let subject = ComparedRun {
             label: label.to_owned(),
             name: match &server {
                 Some(server) => format!("{}: {server}", self.name()),
@@ -174,7 +174,8 @@ impl Input {
             started: plain(&run.started),
             outcome: run.outcome,
             is_built_in: run.is_of_built_in_server(),
-        }
+        };
+        ComparedSide { subject, run }
     }
 }
 
@@ -268,21 +269,21 @@ fn label(at: usize) -> String {
 
 /// Compares the servers of a study with their baselines. In a folder of results,
 /// each is compared with the first one that has the same profile.
-fn within(study: &Input, unmatched: &mut Vec<String>) -> Result<Found, CompareError> {
+fn within<'a>(study: &'a Input, unmatched: &mut Vec<String>) -> Result<Found, CompareError> {
     let mut found = Vec::new();
     let mut alone = Vec::new();
-    let subject = |of: MeasuredResult<'_>| {
+    let subject = |of: MeasuredResult<'a>| {
         let mut servers = study.servers.iter();
         let position = servers.position(|server| of.0.server.as_ref() == Some(server));
-        study.subject(of, &label(position.unwrap_or_default()))
+        study.side(of, &label(position.unwrap_or_default()))
     };
-    for of @ (result, run) in study.measured() {
+    for of @ (result, _) in study.measured() {
         let baselines = study.measured().filter(|(other, _)| {
             let mut names = result.baselines.iter();
             other.is_alike(result) && names.any(|name| other.server.as_ref() == Some(name))
         });
         let before = found.len();
-        found.extend(baselines.map(|held| Pair::of((subject(held), held.1), (subject(of), run))));
+        found.extend(baselines.map(|held| Pair::of(subject(held), subject(of))));
         let is_baseline = result.baselines.is_empty()
             && (study.origin == InputOrigin::Suite || study.has_others(result));
         if found.len() == before && !is_baseline {
@@ -327,8 +328,8 @@ fn across(
     unmatched.extend(alone);
     let held = |(one, two): (MeasuredResult<'_>, MeasuredResult<'_>)| {
         Pair::of(
-            (baseline.subject(one, &label(0)), one.1),
-            (other.subject(two, label_of_other), two.1),
+            baseline.side(one, &label(0)),
+            other.side(two, label_of_other),
         )
     };
     Ok(matched.into_iter().map(held).collect())

@@ -102,24 +102,30 @@ pub struct FoundComparison {
     pub precision_percent: f64,
 }
 
+/// One of the two runs that are compared.
+pub(super) struct ComparedSide<'a> {
+    pub(super) subject: ComparedRun,
+    pub(super) run: &'a RunDoc,
+}
+
 impl FoundComparison {
     /// Compares two searches; `None` for two runs that are none.
     fn of(
-        baseline: (&ComparedRun, &RunDoc),
-        other: (&ComparedRun, &RunDoc),
+        baseline: &ComparedSide<'_>,
+        other: &ComparedSide<'_>,
     ) -> Result<Option<Self>, CompareError> {
         let kind = |run: &RunDoc| run.find.as_ref().map(|find| find.kind);
-        if kind(baseline.1) != kind(other.1) {
+        if kind(baseline.run) != kind(other.run) {
             let text = |run: &RunDoc| kind(run).map_or("a run", FindKind::name);
             return Err(CompareError::OtherKind {
-                baseline: baseline.0.name.clone(),
-                kind: text(baseline.1),
-                other: other.0.name.clone(),
-                other_kind: text(other.1),
+                baseline: baseline.subject.name.clone(),
+                kind: text(baseline.run),
+                other: other.subject.name.clone(),
+                other_kind: text(other.run),
             });
         }
-        let finds = baseline.1.find.as_ref().zip(other.1.find.as_ref());
-        let labels = [&baseline.0.label, &other.0.label].map(String::as_str);
+        let finds = baseline.run.find.as_ref().zip(other.run.find.as_ref());
+        let labels = [&baseline.subject.label, &other.subject.label].map(String::as_str);
         Ok(finds.map(|(one, two)| Self::between(one, two, labels)))
     }
 
@@ -178,19 +184,19 @@ impl FoundComparison {
 impl Pair {
     /// Compares `other` with `baseline`.
     pub(super) fn of(
-        baseline: (ComparedRun, &RunDoc),
-        other: (ComparedRun, &RunDoc),
+        baseline: ComparedSide<'_>,
+        other: ComparedSide<'_>,
     ) -> Result<Self, CompareError> {
-        let curves = [&baseline, &other].map(|(_, run)| Curve::of(&run.load_points));
+        let curves = [&baseline, &other].map(|side| Curve::of(&side.run.load_points));
         let [first, second] = &curves;
         let rows = first.rows.iter();
         let common = rows.filter_map(|row| Some((row, second.row(row.load())?)));
         let common = common.collect_vec();
-        let found = FoundComparison::of((&baseline.0, baseline.1), (&other.0, other.1))?;
+        let found = FoundComparison::of(&baseline, &other)?;
         if common.is_empty() && found.is_none() {
             return Err(CompareError::NoLoadPoint {
-                baseline: with_clients(&baseline.0, first),
-                other: with_clients(&other.0, second),
+                baseline: with_clients(&baseline.subject, first),
+                other: with_clients(&other.subject, second),
             });
         }
         let valid = |(one, other): &(&CurveRow<'_>, &CurveRow<'_>)| {
@@ -202,39 +208,42 @@ impl Pair {
             let invalid = |(subject, curve): (&ComparedRun, &Curve<'_>)| {
                 (!curve.rows.iter().any(CurveRow::is_quotable)).then(|| subject.name.clone())
             };
-            let sides = [(&baseline.0, first), (&other.0, second)];
+            let sides = [(&baseline.subject, first), (&other.subject, second)];
             let names = sides.into_iter().filter_map(invalid).join(" and ");
             return Err(CompareError::NotQuotable { names });
         }
-        let (settings, mut workload) = difference::between(baseline.1, other.1);
+        let (settings, mut workload) = difference::between(baseline.run, other.run);
         let compared: Vec<_> = common.iter().copied().filter(valid).chain(peaks).collect();
         workload.extend(difference::of_replays(&compared));
         let left_out = match found {
             // Each search has probes of its own.
             Some(_) => Vec::new(),
-            None => [(&baseline.0, first, second), (&other.0, second, first)]
-                .into_iter()
-                .flat_map(|(subject, curve, opposite)| left_out(subject, curve, opposite))
-                .collect(),
+            None => [
+                (&baseline.subject, first, second),
+                (&other.subject, second, first),
+            ]
+            .into_iter()
+            .flat_map(|(subject, curve, opposite)| left_out(subject, curve, opposite))
+            .collect(),
         };
         let lost = match found {
             Some(_) => Vec::new(),
-            None => lost(first, second, &other.1.plan.load_points),
+            None => lost(first, second, &other.run.plan.load_points),
         };
         let remarks = DurabilityRemark::all(&[
-            (baseline.0.label.clone(), baseline.1),
-            (other.0.label.clone(), other.1),
+            (baseline.subject.label.clone(), baseline.run),
+            (other.subject.label.clone(), other.run),
         ]);
         let held = |(one, other): (&CurveRow<'_>, &CurveRow<'_>)| PointComparison::of(one, other);
         Ok(Self {
             found,
             peak: peaks.map(held),
             load_points: common.into_iter().filter(valid).map(held).collect(),
-            is_same_result: baseline.1 == other.1,
+            is_same_result: baseline.run == other.run,
             hides_flush_policy: remarks.contains(&DurabilityRemark::FlushesHidden),
             durability: remarks.iter().map(DurabilityRemark::to_string).collect(),
-            baseline: baseline.0,
-            other: other.0,
+            baseline: baseline.subject,
+            other: other.subject,
             settings,
             workload,
             left_out,

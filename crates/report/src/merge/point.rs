@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram;
 use smbench_model::load::RateScope;
-use smbench_model::record::{DataFaults, Dropout, Fairness, Series, SetupRecord};
+use smbench_model::record::{DataFaults, Dropout, Fairness, FairnessFigures, Series, SetupRecord};
 
 use super::error::MergeError;
 use super::machines::{ClientWaits, client, generator, latency_noise, server_cpu};
@@ -70,15 +70,15 @@ impl PartPoint<'_> {
     /// completed an operation.
     fn fairness(&self) -> Fairness {
         let clients = self.point.clients;
-        match self.point.fairness {
-            None => Fairness::restored(clients, (0, 0), (0.0, 0.0), (0.0, 0.0)),
-            Some(of) => Fairness::restored(
-                clients,
-                (of.min, of.max),
-                (of.mean, of.jain_index),
-                (of.busy_s_mean.unwrap_or(0.0), of.busy_s_sd.unwrap_or(0.0)),
-            ),
-        }
+        let figures = self.point.fairness.map(|of| FairnessFigures {
+            min: of.min,
+            max: of.max,
+            mean: of.mean,
+            jain_index: of.jain_index,
+            busy_mean_s: of.busy_s_mean.unwrap_or(0.0),
+            busy_sd_s: of.busy_s_sd.unwrap_or(0.0),
+        });
+        Fairness::restored(clients, &figures.unwrap_or_default())
     }
 }
 

@@ -92,7 +92,7 @@ pub fn operations_of_populations(curve: &Curve<'_>) -> Option<Table> {
             let known = OpKind::ALL.iter().position(|kind| kind.name() == *name);
             (known.unwrap_or(OpKind::ALL.len()), *name)
         });
-        let of_kind = |kind| cells_of(row, (name, &population), kind);
+        let of_kind = |kind| cells_of(row, name, &population, kind);
         kinds.map(of_kind).collect::<Vec<_>>()
     };
     let rows: Vec<_> = parts.flat_map(cells).collect();
@@ -110,7 +110,8 @@ pub fn operations_of_populations(curve: &Curve<'_>) -> Option<Table> {
 
 fn cells_of(
     row: &CurveRow<'_>,
-    (name, population): (&str, &PopulationRow<'_>),
+    name: &str,
+    population: &PopulationRow<'_>,
     kind: &str,
 ) -> Vec<Cell> {
     let ops = || population.ops_of(kind);

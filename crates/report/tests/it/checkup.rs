@@ -5,7 +5,9 @@ use std::time::Duration;
 use smbench_model::Nanos;
 use smbench_model::kind::OpKind;
 use smbench_model::record::{LoadPointRecord, Phase, Tally, TcpRtt, TcpUse};
-use smbench_report::checkup::{CheckupDoc, CheckupStep, MeasuredStep, compare, render};
+use smbench_report::checkup::{
+    CheckupDoc, CheckupFacts, CheckupStep, MeasuredStep, compare, render,
+};
 use smbench_report::{Disclosure, RunDoc};
 
 use crate::samples::{book, document, point, run};
@@ -80,9 +82,14 @@ fn server(change: impl Fn(CheckupStep, &mut LoadPointRecord)) -> Vec<MeasuredSte
 }
 
 fn checkup(measured: &[MeasuredStep]) -> CheckupDoc {
-    let started = ("2026-11-27T10:00:00Z".to_owned(), 112.0);
-    let url = "smb://ann@nas/bench".to_owned();
-    CheckupDoc::of(measured, (url, false), started, 64 << 20)
+    let facts = CheckupFacts {
+        url: "smb://ann@nas/bench".to_owned(),
+        long: false,
+        started: "2026-11-27T10:00:00Z".to_owned(),
+        took_s: 112.0,
+        file_bytes: 64 << 20,
+    };
+    CheckupDoc::of(measured, facts)
 }
 
 /// Returns the findings with their figures.

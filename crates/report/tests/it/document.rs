@@ -99,7 +99,7 @@ fn reads_that_were_verified_are_counted_by_what_came_of_it() {
         found: 2,
     };
     book(&mut verified.ops, Phase::Window, |ops| {
-        ops.wrong_data(OpKind::Read, (0, 0), &mismatch);
+        ops.wrong_data(OpKind::Read, 0, 0, &mismatch);
     });
     let mut record = run(vec![verified]);
     let said = |record: &RunRecord| json(&document(record))["load_points"][0].clone();

@@ -53,7 +53,8 @@ type Created = (CreateResponse, GrantedContexts);
 impl<'a> Opener<'a> {
     pub(super) fn new(
         site: &'a Site,
-        (session, member): (SessionIndex, usize),
+        session: SessionIndex,
+        member: usize,
         kept: &'a [HeldHandle],
     ) -> Self {
         Self {

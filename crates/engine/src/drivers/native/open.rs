@@ -42,7 +42,8 @@ pub(super) struct HeldOpen {
 pub(super) async fn hold(
     site: &Site,
     client: u32,
-    (index, member): (SessionIndex, usize),
+    index: SessionIndex,
+    member: usize,
     session: &mut Session,
     kept: &[HeldHandle],
 ) -> Result<HeldOpen, SessionError> {
@@ -66,7 +67,7 @@ pub(super) async fn hold(
         resume_keys: Box::default(),
         directory: FileId::default(),
     };
-    let mut opener = Opener::new(site, (index, member), kept);
+    let mut opener = Opener::new(site, index, member, kept);
     held.files = opener.open_files(client, session).await?;
     if actions.iter().any(Action::opens_file) {
         held.path = Some(Box::new(FilePath::new(site, client)?));

@@ -177,11 +177,11 @@ mod tests {
 
     /// Two slots of one client, with a flush in flight in each since 10.
     fn in_flight() -> Clients<Flushes> {
-        let member = Member::new(0, (1, Salt::default()), Flushes, None);
+        let member = Member::new(0, 1, Salt::default(), Flushes, None);
         let mut clients = Clients::new(vec![member], 2);
         let at = Nanos(10);
         for slot in &mut clients.slots {
-            slot.fill(FLUSH, (at, at), None, at);
+            slot.fill(FLUSH, at, at, None, at);
         }
         clients.in_flight = 2;
         clients
@@ -207,7 +207,7 @@ mod tests {
         // The second one is still in flight, since it was first sent.
         assert_eq!(clients.in_flight, 1);
         assert_eq!(clients.members[0].continuing, [1]);
-        assert!(clients.slots[1].fill(FLUSH, (Nanos(10), Nanos(10)), None, Nanos(20)));
+        assert!(clients.slots[1].fill(FLUSH, Nanos(10), Nanos(10), None, Nanos(20)));
         clients.members[0].continuing.clear();
         book(&mut clients, 1, Extent::Final, &mut recorder);
         assert_eq!(clients.in_flight, 0);

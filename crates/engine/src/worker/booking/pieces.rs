@@ -96,7 +96,7 @@ impl<S: Supply> Clients<S> {
             Err(PieceFailure::Long) => whole.moved = u32::MAX,
             Err(PieceFailure::Data(mismatch)) => {
                 slot.state = SlotState::Failing;
-                recorder.wrong_data(kind, (member.number, slot.operation.file), &mismatch);
+                recorder.wrong_data(kind, member.number, slot.operation.file, &mismatch);
             }
         }
         self.book(&whole, now, in_window, recorder)

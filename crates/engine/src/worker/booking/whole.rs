@@ -87,7 +87,7 @@ mod tests {
 
     /// A client with one slot, in which a listing is due at 5.
     fn clients() -> (Clients<Listings>, Recorder) {
-        let member = Member::new(0, (1, Salt::default()), Listings, None);
+        let member = Member::new(0, 1, Salt::default(), Listings, None);
         let mut clients = Clients::new(vec![member], 1);
         clients.slots[0].operation = step(OpKind::ListOpen);
         (clients.slots[0].due, clients.slots[0].intended) = (Nanos(5), Nanos(5));
@@ -101,8 +101,8 @@ mod tests {
         answer: Answer<'_>,
     ) {
         let slot = &mut clients.slots[0];
-        let (operation, instants) = (slot.operation, (slot.due, slot.intended));
-        slot.fill(operation, instants, None, Nanos(sent));
+        let (operation, due, intended) = (slot.operation, slot.due, slot.intended);
+        slot.fill(operation, due, intended, None, Nanos(sent));
         clients.in_flight = 1;
         clients.members[0].continuing.clear();
         clients.book(&answer, Nanos(done), 1, recorder).unwrap();

@@ -104,7 +104,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
             let of_slot = &slots[slot as usize];
             // An action has one due instant. Each of its further requests has its
             // own intended instant.
-            let instants = match due.what {
+            let (since, intended) = match due.what {
                 DueFor::Further => (of_slot.due, of_slot.intended),
                 DueFor::Next => (now, now),
                 DueFor::Rested(at) | DueFor::Arrival(at) => (at, at),
@@ -158,7 +158,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
             member.served(due, now);
             member.sent(slot, &operation);
             let epoch = member.epoch(&operation);
-            let is_again = slots[slot as usize].fill(operation, instants, epoch, now);
+            let is_again = slots[slot as usize].fill(operation, since, intended, epoch, now);
             self.clients.in_flight += u32::from(!is_again);
         }
         if !may_begin {

@@ -22,8 +22,16 @@ pub struct Promises {
     populations: Vec<NotedPopulation>,
     files: BTreeMap<NotedFile, Vec<BlockPromise>>,
     /// Writes of each client to each file that no flush of its covers.
-    pending: HashMap<(u32, u32, u32), VecDeque<PendingWrite>>,
+    pending: HashMap<NotedHandle, VecDeque<PendingWrite>>,
     blocks: u64,
+}
+
+/// A file as one client writes to it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct NotedHandle {
+    population: u32,
+    client: u32,
+    file: u32,
 }
 
 impl Promises {
@@ -55,7 +63,11 @@ impl Promises {
             return Err(NotesError::Place);
         }
         let (flushes, place) = (noted.flushes, place(noted, population, note));
-        let pending = (population, note.client, note.file);
+        let pending = NotedHandle {
+            population,
+            client: note.client,
+            file: note.file,
+        };
         match note.outcome {
             NoteOutcome::Refused => {}
             NoteOutcome::Flushed => {
@@ -92,7 +104,7 @@ impl Promises {
     }
 
     /// Notes that a client flushed the writes that were answered before this instant.
-    fn flush(&mut self, place: NotedFile, pending: (u32, u32, u32), sent: Nanos) {
+    fn flush(&mut self, place: NotedFile, pending: NotedHandle, sent: Nanos) {
         let Some(writes) = self.pending.get_mut(&pending) else {
             return;
         };

@@ -44,7 +44,7 @@ fn a_cleared_recorder_is_a_new_one() {
         expected: 1,
         found: 2,
     };
-    recorder.wrong_data(OpKind::Read, (1, 2), &mismatch);
+    recorder.wrong_data(OpKind::Read, 1, 2, &mismatch);
     recorder.clear();
     assert_eq!(recorder.ops().count(), 0);
     assert_eq!(recorder.all().service, latency_histogram());

@@ -67,7 +67,8 @@ impl LinkDirection {
     fn load(
         self,
         measured: &[MeasuredStep],
-        (step, clients): (CheckupStep, u32),
+        step: CheckupStep,
+        clients: u32,
     ) -> Option<LinkLoad<'_>> {
         let point = points(measured, step, clients).next()?;
         let tcp = point.tcp.as_ref()?.counters?;
@@ -83,7 +84,9 @@ impl LinkDirection {
     }
 
     fn full(self, measured: &[MeasuredStep]) -> Option<CheckupFinding> {
-        let [one, other] = self.steps().map(|step| self.load(measured, step));
+        let [one, other] = self
+            .steps()
+            .map(|(step, clients)| self.load(measured, step, clients));
         let (one, other) = (one?, other?);
         if (one.rate - other.rate).abs() > one.rate.max(other.rate) * SAME_RATE {
             return None;
@@ -109,7 +112,7 @@ impl LinkDirection {
                 units::latency(rtt.least as f64),
                 other.segments(),
             );
-            finding("link_full", ((one.rate + other.rate) / 2.0, "MB/s"), text)
+            finding("link_full", (one.rate + other.rate) / 2.0, "MB/s", text)
         })
     }
 }

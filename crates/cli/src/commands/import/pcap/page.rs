@@ -48,18 +48,14 @@ fn plots(captures: &Captures<'_>) -> Vec<Plot> {
     if intervals.min() == Some(longest) {
         plots.push(over_time(
             captures,
-            (
-                "requests",
-                format!("requests in each interval of {longest} s"),
-            ),
+            "requests",
+            format!("requests in each interval of {longest} s"),
             |interval| interval.requests,
         ));
         plots.push(over_time(
             captures,
-            (
-                "in-flight",
-                format!("most requests in flight, each {longest} s"),
-            ),
+            "in-flight",
+            format!("most requests in flight, each {longest} s"),
             |interval| interval.in_flight,
         ));
     }
@@ -81,7 +77,8 @@ const fn point(x: f64, y: f64, label: String) -> PlotPoint {
 
 fn over_time(
     captures: &Captures<'_>,
-    (name, title): (&str, String),
+    name: &str,
+    title: String,
     of: fn(&ConcurrencyInterval) -> u64,
 ) -> Plot {
     let lines = captures.iter().enumerate().map(|(style, (name, summary))| {
