@@ -38,6 +38,7 @@ fn part(host: &HostRecord, all: u64, window: Duration) -> HostPointDoc {
         errors: host.errors,
         client: host.client.map(|usage| client(usage, host.operations)),
         generator: GeneratorDoc::of_host(host, window),
+        server_counters: None,
         window_skew_ns: host.clock.map_or(0, |clock| clock.skew),
         clock: host.clock.map(|clock| HostClockDoc {
             bound_ns: clock.bound.0,

@@ -11,7 +11,8 @@ use smbench_model::record::{CountersRecord, LoadPointRecord, ServerCalls};
 use super::named::Named;
 
 /// The server's own counters of a load point, from its first operation to the last one, ramps
-/// included. Set-ups and log-offs of sessions are not among them.
+/// included. Set-ups and log-offs of sessions are not among them. In a merged result, they are
+/// those of the part that counted the most, and `sent` is the sum of all parts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ServerCountersDoc {
     /// Source of the counters. Empty without one.
@@ -204,6 +205,41 @@ fn mean_ns(calls: ServerCalls) -> Option<f64> {
 }
 
 impl ServerCountersDoc {
+    /// Joins what several parts of one load point read from the same server, with this many
+    /// clients in all. Each part has counted the requests of all, so that the part that counted
+    /// the most is taken, and what the parts sent is added up. `None` if no part read any.
+    pub(crate) fn joined(parts: &[Option<&Self>], clients: u64) -> Option<Self> {
+        let read = || parts.iter().copied().flatten();
+        let counted = |doc: &&Self| doc.commands.values().map(|of| of.counted).sum::<u64>();
+        let most = read()
+            .filter(|doc| doc.not_measured.is_none())
+            .max_by_key(counted);
+        let Some(most) = most else {
+            return read().next().cloned();
+        };
+        let mut joined = most.clone();
+        for (name, of) in &mut joined.commands {
+            let of_part = |part: &Option<&Self>| part.map(|part| part.command(name));
+            let of_parts = parts.iter().map(|part| of_part(part).unwrap_or_default());
+            *of = of.sent_by(&of_parts.collect::<Vec<_>>());
+        }
+        if let Some(memory) = &mut joined.memory {
+            let each = memory.after_bytes / clients.max(1);
+            memory.per_session_bytes = memory.per_session_bytes.map(|_| each);
+        }
+        Some(joined)
+    }
+
+    /// Returns the requests of a command. A part that read the counters sent none of the commands
+    /// that it does not have.
+    fn command(&self, name: &str) -> CommandCountersDoc {
+        let none = CommandCountersDoc {
+            sent: self.not_measured.is_none().then_some(0),
+            ..CommandCountersDoc::default()
+        };
+        self.commands.get(name).copied().unwrap_or(none)
+    }
+
     /// Builds the counters of a load point. `is_split` says that reads and writes are larger
     /// than the server's requests.
     pub(crate) fn of(record: &LoadPointRecord, is_split: bool) -> Option<Self> {
@@ -256,6 +292,27 @@ impl ServerCountersDoc {
             })
             .collect();
         Some(doc)
+    }
+}
+
+impl CommandCountersDoc {
+    /// Returns the same counters of the server with what all parts sent.
+    fn sent_by(self, parts: &[Self]) -> Self {
+        let sent: Option<u64> = parts.iter().map(|part| part.sent).sum();
+        let time = |part: &Self| match part.sent? {
+            0 => Some(0.0),
+            sent => Some(part.service_mean_ns? * sent as f64),
+        };
+        let time: Option<f64> = parts.iter().map(time).sum();
+        let both = sent.filter(|sent| *sent > 0).zip(time);
+        let service_mean_ns = both.map(|(sent, time)| time / sent as f64);
+        let both = service_mean_ns.zip(self.server_mean_ns);
+        Self {
+            sent,
+            service_mean_ns,
+            difference_ns: both.map(|(here, there)| here - there),
+            ..self
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::counters::ServerCountersDoc;
 use super::generator::GeneratorDoc;
 use super::machine::MachineDoc;
 use super::point::ClientDoc;
@@ -40,6 +41,10 @@ pub struct HostPointDoc {
     pub client: Option<ClientDoc>,
     /// The condition of its generator; `null` if it is not known.
     pub generator: Option<GeneratorDoc>,
+    /// The server's counters as this part read them, which contain what other parts sent at the
+    /// same time. Absent unless parts that read them were merged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_counters: Option<ServerCountersDoc>,
     /// Nanoseconds from when the first machine's window opened until this one's did: by the
     /// drift of the clocks over MPI, by the wall clocks in a merged result. Negative if it opened
     /// before.

@@ -31,6 +31,7 @@ pub(super) fn of_point(parts: &[PartPoint<'_>], operations: u64) -> Vec<HostPoin
             errors: point.errors,
             client: Some(point.client),
             generator: Some(part.generator.clone()),
+            server_counters: point.server_counters.clone(),
             // Times are to the microsecond.
             window_skew_ns: (seconds_since(first, part.opened) * 1e6).round() as i64 * 1000,
             clock: None,

@@ -17,7 +17,7 @@ use crate::convert::{concurrency, misses_rate, opened, setup, stall, steady, thr
 use crate::curve::total;
 use crate::doc::{
     ChurnDoc, EventDoc, FairnessDoc, LinkDoc, LoadPointDoc, Named, OfferedDoc, OpDoc, PlanDoc,
-    SeriesDoc, StreamDoc, StreamsDoc, TcpDoc,
+    SeriesDoc, ServerCountersDoc, StreamDoc, StreamsDoc, TcpDoc,
 };
 use crate::latency::{LatencyDoc, pool};
 use crate::statistics::per;
@@ -197,7 +197,7 @@ pub(super) fn merged(parts: &[PartPoint<'_>]) -> Result<LoadPointDoc, MergeError
         links_left_out: links_left_out(parts),
         client: client(parts, service.len()),
         server_cpu: server_cpu(parts, mbps, ops_per_s, window_s),
-        server_counters: None,
+        server_counters: server_counters(parts),
         tcp: tcp(parts),
         generator_limited: Some(generator.limited),
         latency_noise_ns: latency_noise(parts),
@@ -245,6 +245,13 @@ fn in_flight_s(parts: &[PartPoint<'_>]) -> f64 {
 fn tcp(parts: &[PartPoint<'_>]) -> Option<TcpDoc> {
     let of_parts: Vec<_> = parts.iter().map(|part| part.point.tcp.as_ref()).collect();
     TcpDoc::joined(&of_parts)
+}
+
+/// Joins the server's counters that the parts have read.
+fn server_counters(parts: &[PartPoint<'_>]) -> Option<ServerCountersDoc> {
+    let counters = parts.iter().map(|part| part.point.server_counters.as_ref());
+    let clients = parts.iter().map(|part| u64::from(part.point.clients));
+    ServerCountersDoc::joined(&counters.collect::<Vec<_>>(), total(clients))
 }
 
 fn unanswered_ns_max(parts: &[PartPoint<'_>]) -> Option<u64> {

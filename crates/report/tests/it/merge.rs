@@ -392,6 +392,39 @@ fn machines_have_shares_of_the_operations() {
     assert_eq!(again, merged);
 }
 
+/// The server counts the requests of all parts in each of them.
+#[test]
+fn the_counters_of_the_server_are_those_of_the_part_that_saw_the_most() {
+    let counters = |sent: u64, counted: u64, mean_ns: f64| {
+        let text = format!(
+            r#"{{"source": "smbd", "commands": {{"read": {{"sent": {sent}, "counted": {counted},
+            "service_mean_ns": {mean_ns}, "server_mean_ns": 100.0}}}}, "memory": {{"scope":
+            "processes", "before_bytes": 800, "after_bytes": 1600, "per_session_bytes": 800}}}}"#
+        );
+        serde_json::from_str(&text).unwrap()
+    };
+    let mut parts = two_parts();
+    parts[0].1.load_points[0].server_counters = Some(counters(30, 95, 500.0));
+    parts[1].1.load_points[0].server_counters = Some(counters(70, 100, 600.0));
+    let point = &merge(parts.clone()).unwrap().load_points[0];
+    let joined = point.server_counters.as_ref().unwrap();
+    let read = joined.commands["read"];
+    assert_eq!((read.sent, read.counted), (Some(100), 100));
+    let means = [read.service_mean_ns, read.difference_ns].map(|mean| mean.unwrap().round());
+    assert_eq!(means, [570.0, 470.0]);
+    assert_eq!(joined.memory.as_ref().unwrap().per_session_bytes, Some(200));
+    let of_parts = point.hosts.iter().map(|host| &host.server_counters);
+    let read = parts
+        .iter()
+        .map(|part| &part.1.load_points[0].server_counters);
+    assert!(of_parts.eq(read));
+    // What the other part sent is not known.
+    parts[0].1.load_points[0].server_counters = None;
+    let point = &merge(parts).unwrap().load_points[0];
+    let read = point.server_counters.as_ref().unwrap().commands["read"];
+    assert_eq!((read.sent, read.counted), (None, 100));
+}
+
 #[test]
 fn machines_are_named_by_labels_of_their_own() {
     let mut parts = two_parts();
