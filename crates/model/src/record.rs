@@ -22,6 +22,7 @@ mod noted;
 mod punctuality;
 mod recorder;
 mod recycle;
+mod refused;
 mod run;
 mod series;
 mod stage;
@@ -51,6 +52,7 @@ pub use recorder::{
     Times, buckets, latency_histogram,
 };
 pub use recycle::RecycleBin;
+pub use refused::RefusedDirectories;
 pub use run::{Origin, Outcome, RunRecord, ServerFacts, SplitSizes, add_clause};
 pub use series::{INTERVALS_MAX, IntervalSummary, Series, SeriesDetail};
 pub use stage::{PopulationStage, StageMemory, StageRecord};

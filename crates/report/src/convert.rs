@@ -24,9 +24,10 @@ use smbench_model::sessions::Caching;
 
 use crate::doc::{
     BuildDoc, CalibrationDoc, ChurnDoc, ClientDoc, DriverDoc, EventDoc, FairnessDoc, FlushDoc,
-    GeneratorDoc, LinkDoc, LoadPointDoc, MachineDoc, Named, OutcomeDoc, PlanDoc, RunDoc,
-    SCHEMA_VERSION, STALL_NS_MIN, ServerCountersDoc, ServerCpuDoc, ServerDoc, ServerLocation,
-    SoakDoc, StageDoc, StageMemoryDoc, StorageDoc, TcpDoc, ToolDoc, WriteDoc,
+    GeneratorDoc, LinkDoc, LoadPointDoc, MachineDoc, Named, OutcomeDoc, PlanDoc,
+    RefusedDirectoryDoc, RunDoc, SCHEMA_VERSION, STALL_NS_MIN, ServerCountersDoc, ServerCpuDoc,
+    ServerDoc, ServerLocation, SoakDoc, StageDoc, StageMemoryDoc, StorageDoc, TcpDoc, ToolDoc,
+    WriteDoc,
 };
 use crate::latency::LatencyDoc;
 use crate::passes::summary;
@@ -253,6 +254,7 @@ fn load_point(record: &LoadPointRecord) -> LoadPointDoc {
         ops_before: Some(record.ops.before()),
         whole: by_kind(&record.ops, |kind| record.ops.whole(kind)),
         failures: failures(record.ops.failures()),
+        refused_directories: RefusedDirectoryDoc::all(&record.ops),
         differences: differences(record.ops.differences()),
         replayed: None,
         clients_served: Some(record.clients_served),

@@ -66,7 +66,7 @@ pub use generator::{GeneratorDoc, LatenessDoc, WorkerDoc};
 pub use host::{HostClockDoc, HostDoc, HostPointDoc};
 pub use machine::MachineDoc;
 pub use named::Named;
-pub use operation::{DifferenceDoc, FailureDoc, OpDoc, ReplayedDoc};
+pub use operation::{DifferenceDoc, FailureDoc, OpDoc, RefusedDirectoryDoc, ReplayedDoc};
 pub(crate) use operation::{is_asked_for, is_of_window};
 pub use pattern::PatternDoc;
 pub use plan::{ArrivalsDoc, DriverDoc, LimitsDoc, PlanDoc, PlanGeneratorDoc};

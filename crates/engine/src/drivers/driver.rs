@@ -14,6 +14,7 @@ use smbench_model::operations::Operation;
 use smbench_model::record::Reclaimed;
 use smbench_model::sessions::{Caching, SESSIONS_PER_CONNECTION_MAX};
 use smbench_protocol::NtStatus;
+use smbench_protocol::command::WireName;
 
 pub use crate::drivers::away::ChurnEvent;
 pub use crate::drivers::busy::Busy;
@@ -172,6 +173,8 @@ pub trait Sink {
     fn broken(&mut self);
     /// Reports what became of a listing that is kept under a lease.
     fn listing(&mut self, event: ListingEvent);
+    /// Reports a directory that a walk has to leave out, because the server refuses it.
+    fn refused(&mut self, directory: &WireName, status: NtStatus);
     /// Reports the answer to the acknowledgement of a break, and how long it took.
     fn acknowledged(&mut self, took: Nanos, outcome: Acknowledged);
     /// Reports that a session found expired at `since` is authenticated again.

@@ -9,15 +9,15 @@
 
 use smbench_model::action::{Action, TreeRoot};
 use smbench_model::operations::Mix;
-use smbench_protocol::DecodeError;
 use smbench_protocol::command::WireName;
 use smbench_protocol::command::create::attributes::{
     FILE_ATTRIBUTE_DIRECTORY, FILE_ATTRIBUTE_REPARSE_POINT,
 };
 use smbench_protocol::command::query_directory::{DirectoryClass, DirectoryEntry};
 use smbench_protocol::connection::NoCredit;
+use smbench_protocol::{DecodeError, NtStatus};
 
-use super::driver::Busy;
+use super::driver::{Busy, Sink};
 use super::dropped::Dropped;
 use super::prepare::wire_names;
 use super::site::Site;
@@ -77,6 +77,8 @@ pub(super) struct WalkedDirectory {
     /// Bytes that the queue had left at the last request.
     room: usize,
     stage: WalkStage,
+    /// Why the server has refused it, until that is reported.
+    refusal: Option<NtStatus>,
     /// A directory that is left out.
     without: WireName,
 }
@@ -270,9 +272,21 @@ impl WalkedDirectory {
     }
 
     /// Notes that a request failed. Without an open directory there is nothing to list.
-    pub(super) fn refused(&mut self) {
+    pub(super) fn refused(&mut self, status: NtStatus) {
+        self.refusal = match (self.stage, status) {
+            (WalkStage::Idle, _)
+            | (WalkStage::Listing, NtStatus::NO_MORE_FILES | NtStatus::NO_SUCH_FILE) => None,
+            _ => Some(status),
+        };
         if self.stage == WalkStage::Opening {
             self.stage = WalkStage::Idle;
+        }
+    }
+
+    /// Reports the directory once, if the server has refused it.
+    pub(super) fn report(&mut self, sink: &mut impl Sink) {
+        if let Some(status) = self.refusal.take() {
+            sink.refused(&self.path, status);
         }
     }
 

@@ -40,7 +40,7 @@ use crate::worker::assignment::WorkerResult;
 use crate::worker::schedule::Schedule;
 use cpu_reader::Seen;
 pub(super) use events::lab_server;
-use failed::{Excuse, differing, failed};
+use failed::{Excuse, differing, failed, refused};
 use hosts::{others, take_others};
 use join::EndedWorkers;
 use judged::{judged, late_steps};
@@ -352,7 +352,7 @@ fn objection_to(ops: &Tally, excuse: Excuse) -> Option<String> {
         let first = ops.first_wrong_data().map_or_else(String::new, |first| {
             format!("; wrong data first at {first}")
         });
-        return Some(format!("{failed}{first}"));
+        return Some(format!("{failed}{first}{}", refused(ops)));
     }
     if let Some(differing) = differing(ops) {
         return Some(differing);

@@ -18,6 +18,8 @@ use smbench_model::kind::OpKind;
 use smbench_model::operations::RequestResult;
 use smbench_model::record::{EventKind, OperationFailure, Reclaimed, Recorder, Times};
 use smbench_model::sessions::Caching;
+use smbench_protocol::NtStatus;
+use smbench_protocol::command::WireName;
 
 use crate::drivers::driver::{Answer, ChurnEvent, Extent, ListingEvent, Sink};
 use crate::drivers::dropped::{Dropped, LostLink};
@@ -115,6 +117,10 @@ impl<S: Supply> Sink for Booking<'_, S> {
             ListingEvent::Closed(took) => self.recorder.success(OpKind::ListClose, 0, took),
             ListingEvent::Broken(took) => self.recorder.success(OpKind::ListBreak, 0, took),
         }
+    }
+
+    fn refused(&mut self, directory: &WireName, status: NtStatus) {
+        self.recorder.refused(directory, status);
     }
 
     fn acknowledged(&mut self, took: Nanos, outcome: Acknowledged) {

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::in_flight::WaitsByKind;
 use super::{
-    CachingRecord, ChurnRecord, DataFaults, LoadEvents, Losses, OperationFailure, ReplayDifference,
-    Verification,
+    CachingRecord, ChurnRecord, DataFaults, LoadEvents, Losses, OperationFailure,
+    RefusedDirectories, ReplayDifference, Verification,
 };
 use crate::kind::OpKind;
 
@@ -38,6 +38,8 @@ pub(super) struct Incidents {
     pub(super) churn: Option<Box<ChurnRecord>>,
     /// Wrong data under verification, by kind.
     pub(super) faults: DataFaults,
+    /// Directories that walks had to leave out.
+    pub(super) refused: RefusedDirectories,
 }
 
 impl Incidents {
@@ -82,6 +84,7 @@ impl Incidents {
             self.churn.get_or_insert_default().merge(churn);
         }
         self.faults.merge(&other.faults);
+        self.refused.merge(&other.refused);
         if self.first_wrong_data.is_none() {
             self.first_wrong_data.clone_from(&other.first_wrong_data);
         }

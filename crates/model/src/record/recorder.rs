@@ -308,6 +308,11 @@ impl Recorder {
             .get_or_insert_with(|| format!("client {client}, file {file}: {mismatch}"));
     }
 
+    /// Keeps the path of a directory that a walk has to leave out.
+    pub fn refused(&mut self, path: &impl std::fmt::Display, status: NtStatus) {
+        self.incidents.refused.add(path, status);
+    }
+
     /// Counts an operation that had been sent this long when the window closed, without an
     /// answer.
     pub fn in_flight(&mut self, kind: OpKind, waited: Nanos) {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::incidents::Incidents;
 use super::{
     CachingRecord, ChurnRecord, ClosingWaits, DataFaults, LoadEvents, Losses, OpRecord,
-    OperationFailure, Recorder, ReplayDifference, Verification,
+    OperationFailure, Recorder, RefusedDirectories, ReplayDifference, Verification,
 };
 use crate::kind::{ByKind, Direction, OpKind};
 
@@ -212,6 +212,12 @@ impl Tally {
     #[must_use]
     pub const fn verification(&self) -> &Verification {
         &self.incidents.verification
+    }
+
+    /// Returns the directories that walks had to leave out.
+    #[must_use]
+    pub const fn refused(&self) -> &RefusedDirectories {
+        &self.incidents.refused
     }
 
     /// Returns where and how data was first found wrong, under verification.

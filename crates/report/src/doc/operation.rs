@@ -2,6 +2,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use smbench_model::kind::OpKind;
+use smbench_model::record::Tally;
 
 use crate::latency::{Hdr, LatencyDoc};
 
@@ -58,6 +59,28 @@ pub struct FailureDoc {
     pub code: Option<String>,
     /// Number of failures.
     pub count: u64,
+}
+
+/// A directory that a walk left out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RefusedDirectoryDoc {
+    /// Its path below the share, with `\` between the names.
+    pub path: String,
+    /// The NTSTATUS, as in `failures`.
+    pub status: String,
+}
+
+impl RefusedDirectoryDoc {
+    /// Returns the directories that a load point has named.
+    pub(crate) fn all(ops: &Tally) -> Vec<Self> {
+        let refused = ops.refused().all();
+        refused
+            .map(|(path, status)| Self {
+                path: path.to_owned(),
+                status: status.to_string(),
+            })
+            .collect()
+    }
 }
 
 /// Operations of one kind that differed from the recording in the same way.

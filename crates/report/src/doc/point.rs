@@ -13,7 +13,9 @@ use super::counters::ServerCountersDoc;
 use super::event::{EventDoc, LinkDoc};
 use super::generator::GeneratorDoc;
 use super::host::HostPointDoc;
-use super::operation::{DifferenceDoc, FailureDoc, OpDoc, ReplayedDoc, is_asked_for};
+use super::operation::{
+    DifferenceDoc, FailureDoc, OpDoc, RefusedDirectoryDoc, ReplayedDoc, is_asked_for,
+};
 use super::population::PopulationPointDoc;
 use super::server_cpu::ServerCpuDoc;
 use super::setup::SetupDoc;
@@ -97,6 +99,10 @@ pub struct LoadPointDoc {
     pub whole: BTreeMap<String, OpTotals>,
     /// Failed operations by cause, ramps included.
     pub failures: Vec<FailureDoc>,
+    /// Directories that walks left out because the server refused them, at most 100, ramps
+    /// included. Absent if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refused_directories: Vec<RefusedDirectoryDoc>,
     /// Operations of a replay that did not go as recorded, ramps included. They are
     /// not failures, and no number of `ops` and `whole` contains them. Absent if
     /// all went as recorded, or if the run is not a replay.

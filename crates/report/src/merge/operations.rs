@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use itertools::Itertools as _;
 use smbench_model::Nanos;
 use smbench_model::record::{
     ClosingWaits, OpRecord, OpTotals, OperationFailure, ReplayDifference, Verification,
@@ -11,7 +12,9 @@ use super::error::MergeError;
 use super::part_point::PartPoint;
 use crate::convert::{differences, failures, op};
 use crate::curve::total;
-use crate::doc::{CachingDoc, DifferenceDoc, FailureDoc, ListingsDoc, OpDoc, ReplayedDoc};
+use crate::doc::{
+    CachingDoc, DifferenceDoc, FailureDoc, ListingsDoc, OpDoc, RefusedDirectoryDoc, ReplayedDoc,
+};
 use crate::latency::pool;
 
 pub(super) fn ops(parts: &[PartPoint<'_>]) -> BTreeMap<String, OpDoc> {
@@ -77,6 +80,14 @@ pub(super) fn failed(parts: &[PartPoint<'_>]) -> Result<Vec<FailureDoc>, MergeEr
         }
     }
     Ok(failures(&counts))
+}
+
+/// Joins the directories that walks left out. Each is named once.
+pub(super) fn refused(parts: &[PartPoint<'_>]) -> Vec<RefusedDirectoryDoc> {
+    let all = parts
+        .iter()
+        .flat_map(|part| &part.point.refused_directories);
+    all.unique_by(|refused| &refused.path).cloned().collect()
 }
 
 /// Adds up differences from a recording, in the order of documents.

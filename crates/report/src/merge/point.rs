@@ -8,7 +8,7 @@ use smbench_model::record::{DataFaults, Dropout, Fairness, FairnessFigures, Seri
 
 use super::error::MergeError;
 use super::machines::{ClientWaits, client, generator, latency_noise, server_cpu};
-use super::operations::{caching, differed, failed, ops, replayed, verification, whole};
+use super::operations::{caching, differed, failed, ops, refused, replayed, verification, whole};
 use super::part::Part;
 use super::part_point::PartPoint;
 use super::window::{WindowEnd, objection};
@@ -187,6 +187,7 @@ pub(super) fn merged(parts: &[PartPoint<'_>]) -> Result<LoadPointDoc, MergeError
         ops_before: before(parts),
         whole: whole(parts),
         failures: failed(parts)?,
+        refused_directories: refused(parts),
         differences: differed(parts)?,
         replayed: replayed(parts),
         clients_served: count(parts, |point| point.clients_served),

@@ -8,7 +8,7 @@ use smbench_model::record::RecycleBin;
 
 use super::in_flight::{advice, in_words};
 use crate::curve::{Curve, CurveRow};
-use crate::doc::{LoadPointDoc, RunDoc};
+use crate::doc::{LoadPointDoc, RefusedDirectoryDoc, RunDoc};
 use crate::load::Load;
 use crate::replayed::Replayed;
 use crate::units::{bytes, counted, plain};
@@ -68,7 +68,7 @@ pub fn remarks(doc: &RunDoc) -> String {
 
 /// Returns the same with these lines about operations that did not go as recorded.
 pub(super) fn remarks_with(differences: &str, doc: &RunDoc) -> String {
-    let mut text = failures(&doc.load_points) + differences;
+    let mut text = failures(&doc.load_points) + &refused(&doc.load_points) + differences;
     text.extend(doc.load_points.iter().filter_map(cached));
     if let Some(noted) = &doc.noted {
         text += &format!(
@@ -166,6 +166,25 @@ fn failures(points: &[LoadPointDoc]) -> String {
     };
     causes.into_iter().map(line).collect()
 }
+
+/// Returns a line per directory that walks left out, over all load points.
+fn refused(points: &[LoadPointDoc]) -> String {
+    let all = points.iter().flat_map(|point| &point.refused_directories);
+    let all: Vec<_> = all.unique_by(|refused| &refused.path).collect();
+    let shown = all.iter().take(REFUSED_SHOWN);
+    let line = |of: &&RefusedDirectoryDoc| {
+        format!("refused: {}, {}\n", plain(&of.path), plain(&of.status))
+    };
+    let mut text: String = shown.map(line).collect();
+    let more = all.len().saturating_sub(REFUSED_SHOWN);
+    if more > 0 {
+        text += &format!("and {more} more; --json has up to 100 of each load point\n");
+    }
+    text
+}
+
+/// Highest number of refused directories shown.
+const REFUSED_SHOWN: usize = 10;
 
 /// Lists the numbers of load points, without their unit.
 fn numbers(points: &BTreeSet<Load>) -> String {

@@ -22,7 +22,7 @@ fn allow(path: &Path, mode: u32) {
 }
 
 #[test]
-fn a_directory_without_permission_is_counted_by_walks_and_listings_and_named_by_checks() {
+fn a_directory_without_permission_is_counted_and_named_by_walks_and_checks() {
     let Some(samba) = samba_of_a_user() else {
         return;
     };
@@ -54,6 +54,14 @@ fn a_directory_without_permission_is_counted_by_walks_and_listings_and_named_by_
         assert_eq!(number(&point, op, "errors"), 1);
         assert_eq!(number(&point, op, "count"), 11);
         assert_eq!(number(&point, op, "entries"), all - hidden);
+        if op == "walk" {
+            let path = format!("smbench-tree\\tree\\{}", closed.replace('/', "\\"));
+            let named = &point["refused_directories"];
+            assert_eq!(named.as_array().map(Vec::len), Some(1), "{said:?}");
+            assert_eq!(named[0]["path"], path);
+            assert_eq!(named[0]["status"], "STATUS_ACCESS_DENIED");
+            assert!(said.stdout.contains(&path), "{said:?}");
+        }
     }
     let args = ["tree", "check", &samba.url()];
     let said = place.smbench_as(samba.password(), &args);

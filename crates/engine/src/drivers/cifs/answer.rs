@@ -75,7 +75,7 @@ pub(super) fn keep(
         && done.status != NtStatus::SUCCESS
         && done.status != NtStatus::NETWORK_SESSION_EXPIRED
     {
-        walked.refused();
+        walked.refused(done.status);
     }
     match done.command {
         CifsCommand::NtCreateAndX => {

@@ -252,6 +252,9 @@ impl<E: CifsEncode> CifsGroup<E> {
                 Err(fault) => return Err(fault.into_dropped().map_err(ProtocolError::from)?),
             };
             answer::keep(done, created, place).map_err(ProtocolError::from)?;
+            if let Some(walked) = &mut place.walked {
+                walked.report(sink);
+            }
         }
         if answer.extent == Extent::Expired {
             hint::cold_path();

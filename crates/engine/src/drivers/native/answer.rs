@@ -56,7 +56,7 @@ fn answer<'a>(
         if let Some(walked) = place.and_then(|place| place.walked.as_mut())
             && extent != Extent::Expired
         {
-            walked.refused();
+            walked.refused(done.status);
         }
         return Ok(bare);
     }

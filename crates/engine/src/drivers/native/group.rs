@@ -107,9 +107,9 @@ impl<E: Encode> GroupState<E> {
         if news != CachingNews::None {
             self.caching_answered(news, done, answer.as_mut(), now, sink)?;
         }
-        if done.status == NtStatus::NETWORK_SESSION_EXPIRED {
+        if done.status != NtStatus::SUCCESS {
             hint::cold_path();
-            self.expired(done.tag, now);
+            self.failed(done, now, sink);
         }
         if let Some(answer) = answer
             && let Some(answer) = E::answered(self, answer, done, connection, out)?
@@ -117,6 +117,18 @@ impl<E: Encode> GroupState<E> {
             sink.answer(&answer)?;
         }
         Ok(())
+    }
+
+    /// Notes an answer that is not a success.
+    #[cold]
+    fn failed(&mut self, done: &Completion<'_>, now: Nanos, sink: &mut impl Sink) {
+        if done.status == NtStatus::NETWORK_SESSION_EXPIRED {
+            self.expired(done.tag, now);
+        }
+        let place = self.places.get_mut(done.tag as usize);
+        if let Some(walked) = place.and_then(|place| place.walked.as_mut()) {
+            walked.report(sink);
+        }
     }
 
     /// Finds the open of a break, and makes the acknowledgement due.

@@ -4,6 +4,8 @@ use smbench_model::Nanos;
 use smbench_model::kind::OpKind;
 use smbench_model::record::Reclaimed;
 use smbench_model::sessions::Caching;
+use smbench_protocol::NtStatus;
+use smbench_protocol::command::WireName;
 
 use super::calls::{ClientCalls, ComeBack};
 use crate::drivers::driver::{Answer, ChurnEvent, Extent, ListingEvent, Sink};
@@ -40,6 +42,10 @@ impl<S: Sink> Sink for Answers<'_, S> {
 
     fn listing(&mut self, event: ListingEvent) {
         self.sink.listing(event);
+    }
+
+    fn refused(&mut self, directory: &WireName, status: NtStatus) {
+        self.sink.refused(directory, status);
     }
 
     fn acknowledged(&mut self, took: Nanos, outcome: Acknowledged) {

@@ -106,8 +106,8 @@ fn a_slot_waits_while_others_may_find_directories_of_the_same_walk() {
     assert_eq!(second.path(), &wire("a"));
     second.stage = WalkStage::Opening;
     // Both are refused, so that the walk has ended, and the next one begins.
-    first.refused();
-    second.refused();
+    first.refused(NtStatus::ACCESS_DENIED);
+    second.refused(NtStatus::ACCESS_DENIED);
     assert_eq!(queue.next(&mut second, || first.is_busy()), Ok(()));
     assert_eq!(second.path(), &wire(""));
     list(&mut queue, &mut second, &[]).unwrap();

@@ -91,6 +91,16 @@ pub(super) fn differing(ops: &Tally) -> Option<String> {
     ))
 }
 
+/// Names the directories that walks had to leave out, as the tail of a sentence. Empty if there
+/// are none.
+pub(super) fn refused(ops: &Tally) -> String {
+    let paths = ops.refused().all().map(|(path, _)| path.to_owned());
+    match paths.len() {
+        0 => String::new(),
+        _ => format!("; refused: {}", first_of(paths)),
+    }
+}
+
 /// Joins the first names, and counts the rest.
 fn first_of(names: impl ExactSizeIterator<Item = String>) -> String {
     let more = names.len().saturating_sub(NAMED_MAX);
