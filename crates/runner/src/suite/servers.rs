@@ -31,7 +31,7 @@ pub(super) fn hosts(
     let mut hosts = args
         .servers
         .iter()
-        .map(|text| named(text, args, accounts))
+        .map(|text| named(source, text, args, accounts))
         .collect::<Result<Vec<_>, _>>()?;
     let flush = args
         .flush
@@ -105,7 +105,12 @@ fn with_settings(source: &Source, hosts: Vec<Host>) -> Result<Vec<Host>, Failure
 }
 
 /// Parses a server of the command line.
-fn named(text: &str, args: &NamedServers, accounts: &dyn Accounts) -> Result<Host, Failure> {
+fn named(
+    source: &Source,
+    text: &str,
+    args: &NamedServers,
+    accounts: &dyn Accounts,
+) -> Result<Host, Failure> {
     let split = text.split_once('=');
     let Some((name, url)) = split.filter(|(name, _)| !name.contains("://")) else {
         return Err(Failure::Usage(format!(
@@ -123,7 +128,7 @@ fn named(text: &str, args: &NamedServers, accounts: &dyn Accounts) -> Result<Hos
                 "its policies are known, because smbench starts it: drop them".to_owned(),
             ));
         }
-        return of_lab(name, smbd).map_err(refuse);
+        return of_lab(source, name, smbd).map_err(refuse);
     }
     let credentials = SuiteCredentials {
         password_file: args.password_file.clone(),
@@ -148,18 +153,27 @@ fn named(text: &str, args: &NamedServers, accounts: &dyn Accounts) -> Result<Hos
 }
 
 /// Makes a scratch Samba of the command line with this smbd, or with the installed one if
-/// the path is empty.
-fn of_lab(name: &str, smbd: &str) -> Result<Host, String> {
+/// the path is empty. It has the lines of the suite's own scratch Samba, in whose place it is.
+fn of_lab(source: &Source, name: &str, smbd: &str) -> Result<Host, String> {
     let smbd = (!smbd.is_empty()).then(|| smbd_path(Path::new(smbd)));
     let smbd = smbd.as_deref().map(checked_smbd).transpose()?;
+    let mut own = source
+        .spec
+        .servers
+        .iter()
+        .filter(|entry| entry.unless_named);
+    let lines = match (own.next(), own.next()) {
+        (Some(entry), None) => entry.samba.clone().unwrap_or_default(),
+        _ => Vec::new(),
+    };
+    for line in &lines {
+        check_line(line, smbd.as_deref()).map_err(|why| format!("samba line {line:?}: {why}"))?;
+    }
     Ok(Host {
         name: name.to_owned(),
-        durability: samba_policies(&[]),
+        durability: samba_policies(&lines),
         notes: Vec::new(),
-        kind: HostKind::Samba {
-            lines: Vec::new(),
-            smbd,
-        },
+        kind: HostKind::Samba { lines, smbd },
         cpu: CpuSource::default(),
         run: SessionsSpec::default(),
         named: true,

@@ -47,6 +47,18 @@ fn settings_multiply_the_servers_of_a_suite() {
     assert_eq!(baselines.collect::<Vec<_>>(), ["a off", "b off"]);
 }
 
+/// Making 100,000 files takes half an hour on a Samba that ignores case.
+#[test]
+fn a_named_samba_has_the_lines_of_the_one_in_whose_place_it_is() {
+    for (suite, lines) in [
+        ("listings", &["case sensitive = yes"][..]),
+        ("folders", &[]),
+    ] {
+        let study = resolved(suite, &["--server", "a=lab:"]).unwrap().study;
+        assert_eq!(study.servers[0].settings, lines, "{suite}");
+    }
+}
+
 /// A scratch Samba serves CIFS where its clients speak it.
 #[test]
 fn samba_serves_cifs_where_it_is_asked_for() {
