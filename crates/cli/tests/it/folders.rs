@@ -2,6 +2,7 @@
 
 mod large;
 mod refused;
+mod untarred;
 
 use std::fs;
 use std::path::Path;
@@ -82,20 +83,26 @@ fn find(folder: &Path, format: &str, only: &[&str]) -> Vec<String> {
     lines
 }
 
-/// Returns the number of entries that `smbclient` lists below a folder of the share.
-fn smbclient_lists(samba: &ScratchSamba, folder: &str) -> usize {
+/// Runs `smbclient` on the share of a server, and returns what it prints.
+fn smbclient(samba: &ScratchSamba, args: &[&str]) -> String {
     let address = samba.url();
     let rest = address.strip_prefix("smb://").unwrap();
     let (user, rest) = rest.split_once('@').unwrap();
     let (host, share) = rest.split_once('/').unwrap();
     let (host, port) = host.rsplit_once(':').unwrap();
-    let listed = Command::new("smbclient")
+    let ended = Command::new("smbclient")
         .arg(format!("//{host}/{share}"))
         .args(["-p", port, "-U", &format!("{user}%{}", samba.password())])
-        .args(["-c", &format!("recurse on; cd {folder}; ls")])
+        .args(args)
         .output()
         .unwrap();
-    let printed = String::from_utf8_lossy(&listed.stdout).into_owned();
+    assert!(ended.status.success(), "{ended:?}");
+    String::from_utf8_lossy(&ended.stdout).into_owned()
+}
+
+/// Returns the number of entries that `smbclient` lists below a folder of the share.
+fn smbclient_lists(samba: &ScratchSamba, folder: &str) -> usize {
+    let printed = smbclient(samba, &["-c", &format!("recurse on; cd {folder}; ls")]);
     let is_entry = |line: &&str| {
         let mut words = line.split_whitespace();
         line.starts_with("  ") && !matches!(words.next(), Some("." | ".."))
