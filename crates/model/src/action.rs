@@ -19,7 +19,7 @@ use smbench_protocol::command::query_directory::DirectoryClass;
 
 use crate::kind::{Direction, OpKind};
 pub use class::{
-    Attribute, ChangeFilter, CreateOption, CreateSubject, QueryClass, SetClass, TreeRoot,
+    Attribute, ChangeFilter, CreateOption, CreateSubject, LookedAt, QueryClass, SetClass, TreeRoot,
 };
 pub use dialect::{DialectNeed, dialect_needed};
 pub use missing::MissingName;
@@ -148,11 +148,14 @@ pub enum Action {
         #[serde(skip_serializing_if = "Option::is_none")]
         name: Option<MissingName>,
     },
-    /// CREATE, QUERY_INFO and CLOSE in one frame of the newest file that another client has
-    /// copied to the server, again until the server shows it.
+    /// CREATE, QUERY_INFO or READ, and CLOSE in one frame of the newest file that another client
+    /// has copied to the server, again until the server shows it.
     Neighbour {
         /// The information to query.
         class: QueryClass,
+        /// What is looked at.
+        #[serde(skip_serializing_if = "LookedAt::is_attributes")]
+        at: LookedAt,
     },
     /// CREATE of a directory, QUERY_DIRECTORY until there are no more names, CLOSE.
     List {
@@ -318,7 +321,10 @@ impl Action {
             Self::CreateSetClose { .. } => &[K::CreateSetClose],
             Self::Stat { .. } => &[K::Stat],
             Self::LookupMissing { .. } => &[K::LookupMissing],
-            Self::Neighbour { .. } => &[K::NeighbourLook],
+            Self::Neighbour { at, .. } => match at {
+                LookedAt::Attributes => &[K::NeighbourLook],
+                LookedAt::Data => &[K::NeighbourRead],
+            },
             Self::List { .. } => &[K::ListOpen, K::ListFirst, K::ListNext, K::ListClose],
             Self::Walk { .. } => &[K::WalkOpen, K::WalkFirst, K::WalkNext, K::WalkClose],
             Self::CopyIn => &[

@@ -87,6 +87,8 @@ smbench_protocol::named! {
         Neighbour => "neighbour",
         /// One look of a `neighbour`: CREATE, QUERY_INFO and CLOSE in one frame.
         NeighbourLook => "neighbour_look",
+        /// One look of a `neighbour` that reads: CREATE, READ and CLOSE in one frame.
+        NeighbourRead => "neighbour_read",
         /// A whole listing: CREATE of a directory, QUERY_DIRECTORY until there are no more
         /// names, CLOSE. The kinds of its requests follow; the parts of an operation are in no
         /// sum, because the whole is.
@@ -267,7 +269,7 @@ impl OpKind {
             | Self::SessionNegotiate
             | Self::SessionLogOn
             | Self::SessionTreeConnect => Self::Session,
-            Self::NeighbourLook => Self::Neighbour,
+            Self::NeighbourLook | Self::NeighbourRead => Self::Neighbour,
             Self::ListOpen | Self::ListFirst | Self::ListNext | Self::ListClose => Self::List,
             Self::WalkOpen | Self::WalkFirst | Self::WalkNext | Self::WalkClose => Self::Walk,
             Self::CopyInCreate | Self::CopyInWrite | Self::CopyInTimes | Self::CopyInClose => {

@@ -19,7 +19,7 @@ pub use change::{NotReadsAndWrites, SizeMix, SizeMixError, WorkloadChange, parse
 pub const DEFAULT: &str = "file-server";
 
 /// The built-in profiles: name and TOML text.
-pub const BUILTIN: [(&str, &str); 20] = [
+pub const BUILTIN: [(&str, &str); 21] = [
     ("file-server", include_str!("../profiles/file-server.toml")),
     ("web-server", include_str!("../profiles/web-server.toml")),
     ("read-4k", include_str!("../profiles/read-4k.toml")),
@@ -39,6 +39,7 @@ pub const BUILTIN: [(&str, &str); 20] = [
         "notify-fanout",
         include_str!("../profiles/notify-fanout.toml"),
     ),
+    ("neighbour", include_str!("../profiles/neighbour.toml")),
     ("untar", include_str!("../profiles/untar.toml")),
     ("walk", include_str!("../profiles/walk.toml")),
     ("office-save", include_str!("../profiles/office-save.toml")),

@@ -37,6 +37,23 @@ impl TreeRoot {
     }
 }
 
+/// What of a file that another client has made is looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LookedAt {
+    /// Its attributes.
+    #[default]
+    Attributes,
+    /// Its first data.
+    Data,
+}
+
+impl LookedAt {
+    pub(super) fn is_attributes(&self) -> bool {
+        *self == Self::Attributes
+    }
+}
+
 /// FileAttributes of a new file (MS-FSCC 2.6), as bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

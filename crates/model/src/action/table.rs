@@ -12,7 +12,9 @@ use serde::{Deserialize, Deserializer};
 use smbench_protocol::command::query_directory::DirectoryClass;
 use toml::Value;
 
-use super::{Action, ChangeFilter, QueryClass, SetClass, TreeRoot, WeightedAction, opening};
+use super::{
+    Action, ChangeFilter, LookedAt, QueryClass, SetClass, TreeRoot, WeightedAction, opening,
+};
 use crate::units::Size;
 
 /// The longest pattern of names, in characters: the length limit of a name.
@@ -122,8 +124,16 @@ const OPERATIONS: [(&str, Make); 28] = [
     }),
     ("neighbour", |given| {
         let class = given.optional("class")?;
+        let at = match given.flag("read")? {
+            true => LookedAt::Data,
+            false => LookedAt::Attributes,
+        };
+        if at == LookedAt::Data && class.is_some() {
+            return Err(given.refuse("read", "class is of attributes: give one of the two"));
+        }
         Ok(Action::Neighbour {
             class: class.unwrap_or(QueryClass::NetworkOpen),
+            at,
         })
     }),
     ("list", |given| {

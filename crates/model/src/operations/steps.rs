@@ -18,7 +18,7 @@ impl Mix {
         }
         let length = kind.transfers().map_or(0, |_| size);
         let offset = match kind {
-            OpKind::NeighbourLook => last.offset + 1,
+            OpKind::NeighbourLook | OpKind::NeighbourRead => last.offset + 1,
             _ => last.offset,
         };
         Some(Operation {
@@ -35,7 +35,7 @@ const fn next(last: OpKind, went: RequestResult) -> Option<OpKind> {
     use OpKind as K;
     use RequestResult::Well;
     Some(match (last, went) {
-        (K::NeighbourLook, RequestResult::Exhausted) => K::NeighbourLook,
+        (look @ (K::NeighbourLook | K::NeighbourRead), RequestResult::Exhausted) => look,
         (K::ListOpen, Well) => K::ListFirst,
         (K::ListFirst | K::ListNext, Well) => K::ListNext,
         (K::ListFirst | K::ListNext, _) => K::ListClose,
@@ -130,10 +130,12 @@ mod tests {
 
     #[test]
     fn a_neighbour_looks_again_until_the_file_is_there() {
-        let look = |went| next(OpKind::NeighbourLook, went);
-        assert_eq!(look(RequestResult::Exhausted), Some(OpKind::NeighbourLook));
-        assert_eq!(look(RequestResult::Well), None);
-        assert_eq!(look(RequestResult::Wrong), None);
+        for kind in [OpKind::NeighbourLook, OpKind::NeighbourRead] {
+            let look = |went| next(kind, went);
+            assert_eq!(look(RequestResult::Exhausted), Some(kind));
+            assert_eq!(look(RequestResult::Well), None);
+            assert_eq!(look(RequestResult::Wrong), None);
+        }
     }
 
     #[test]

@@ -133,7 +133,7 @@ const fn requests(kind: OpKind) -> SentRequests {
         K::TreeConnect => Each(&["tree_connect"]),
         K::TreeDisconnect => Each(&["tree_disconnect"]),
         K::LogOff | K::SessionEnd => Each(&["logoff"]),
-        K::CreateReadClose => Each(&["create", "read", "close"]),
+        K::CreateReadClose | K::NeighbourRead => Each(&["create", "read", "close"]),
         K::CreateQueryClose | K::QueryPath | K::Stat | K::NeighbourLook => {
             Each(&["create", "query_info", "close"])
         }

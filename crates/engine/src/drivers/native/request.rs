@@ -376,6 +376,7 @@ pub(super) fn is_afforded(call: &Call, connection: &Connection) -> bool {
         | OpKind::CreateSetClose
         | OpKind::Stat
         | OpKind::NeighbourLook
+        | OpKind::NeighbourRead
         | OpKind::SaveBackup
         | OpKind::SaveRename
         | OpKind::SaveDelete

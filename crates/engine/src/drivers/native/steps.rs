@@ -12,7 +12,7 @@ use smbench_protocol::connection::NoCredit;
 use smbench_protocol::credit::charge_for;
 use smbench_protocol::header::Command;
 
-use super::encode::To;
+use super::encode::{To, read};
 use super::request::MixEncoder;
 use super::state::{CachingNews, GroupState, SlotObjects};
 use crate::drivers::driver::{Busy, Call, slot_of};
@@ -20,6 +20,9 @@ use crate::drivers::folder::NumberedPaths;
 use crate::drivers::requests::create::{self, StepCreate};
 use crate::drivers::requests::info;
 use crate::drivers::walking::{WalkPlace, WalkedDirectory};
+
+/// The most bytes that a look at the data of a file reads: what one credit covers.
+const LOOK_BYTES_MAX: u64 = 64 << 10;
 
 impl GroupState<MixEncoder> {
     /// Encodes a step. `data` appends the data of a WRITE.
@@ -49,7 +52,7 @@ impl GroupState<MixEncoder> {
                 to.close(open)
             }
             OpKind::SaveBackup | OpKind::SaveRename | OpKind::SaveDelete => self.rename(call, to),
-            OpKind::NeighbourLook => self.stat(call, to),
+            OpKind::NeighbourLook | OpKind::NeighbourRead => self.stat(call, to),
             _ => self.open_step(call, to),
         }
     }
@@ -134,9 +137,9 @@ impl GroupState<MixEncoder> {
         Ok(())
     }
 
-    /// Encodes a look at the attributes of a file, in one frame.
+    /// Encodes a look at the attributes of a file, or at its data, in one frame.
     pub(super) fn stat(&mut self, call: &Call, to: To<'_>) -> Result<(), NoCredit> {
-        let (Action::Stat { class } | Action::Neighbour { class }) =
+        let (Action::Stat { class } | Action::Neighbour { class, .. }) =
             *self.encoder.mix.action(&call.operation)
         else {
             unreachable!("only these look at attributes");
@@ -144,17 +147,37 @@ impl GroupState<MixEncoder> {
         let (tag, client) = (to.tag, self.held[call.member].client);
         let query = info::query(class, FileId::RELATED, to.connection.negotiated());
         let made = match (call.operation.kind, &mut self.listings) {
-            (OpKind::NeighbourLook, Some(listings)) => listings.looked_at(call, client),
+            (OpKind::NeighbourLook | OpKind::NeighbourRead, Some(listings)) => {
+                listings.looked_at(call, client)
+            }
             _ => None,
         };
         let folder = &mut self.encoder.folder;
-        let name = match made {
-            Some(made) => folder.copy(made.client, made.number),
-            None => folder.file(client, call.operation.file),
+        let files = self.encoder.mix.files();
+        let (name, size) = match made {
+            Some(made) => (
+                folder.copy(made.client, made.number),
+                files.copied_size(made.number),
+            ),
+            None => (
+                folder.file(client, call.operation.file),
+                files.size_of(call.operation.file),
+            ),
         };
-        to.frame(&create::of_stat(class, name), |chain| {
-            chain.request(Command::QueryInfo, 1, tag, |out| query.encode(out))
-        })?;
+        if call.operation.kind == OpKind::NeighbourRead {
+            let data = Operation {
+                offset: 0,
+                length: size.min(LOOK_BYTES_MAX) as u32,
+                ..call.operation
+            };
+            to.frame(&create::of_step(StepCreate::Whole, name), |chain| {
+                chain.read(tag, &read(FileId::RELATED, &data, 0))
+            })?;
+        } else {
+            to.frame(&create::of_stat(class, name), |chain| {
+                chain.request(Command::QueryInfo, 1, tag, |out| query.encode(out))
+            })?;
+        }
         let place = &mut self.places[tag as usize];
         place.due = super::request::FRAME_REQUESTS;
         place.caching = CachingNews::None;

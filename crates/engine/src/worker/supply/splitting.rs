@@ -79,8 +79,8 @@ impl Supply for SplitSupply {
     fn judge(&self, slot: &Slot, answer: &Answer<'_>, ledger: Option<&mut Ledger>) -> Judged {
         match (slot.operation.kind, answer.status) {
             (OpKind::LookupMissing, NtStatus::OBJECT_NAME_NOT_FOUND) => Ok(Ok(None)),
-            (OpKind::NeighbourLook, NtStatus::OBJECT_NAME_NOT_FOUND)
-                if slot.operation.offset + 1 < LOOKS_MAX =>
+            (kind, status)
+                if is_not_shown(kind, status) && slot.operation.offset + 1 < LOOKS_MAX =>
             {
                 Ok(Ok(None))
             }
@@ -97,9 +97,7 @@ impl Supply for SplitSupply {
             NtStatus::NO_MORE_FILES | NtStatus::NO_SUCH_FILE if last.kind.lists_on() => {
                 RequestResult::Exhausted
             }
-            NtStatus::OBJECT_NAME_NOT_FOUND
-                if went == RequestResult::Well && last.kind == OpKind::NeighbourLook =>
-            {
+            _ if went == RequestResult::Well && is_not_shown(last.kind, status) => {
                 RequestResult::Exhausted
             }
             _ => went,
@@ -110,6 +108,13 @@ impl Supply for SplitSupply {
     fn fault(&self) -> Dropped {
         self.operations.fault()
     }
+}
+
+/// Returns whether a look at a file shows that the server does not have the file yet. A file
+/// without its data is an error.
+const fn is_not_shown(kind: OpKind, status: NtStatus) -> bool {
+    let looks = matches!(kind, OpKind::NeighbourLook | OpKind::NeighbourRead);
+    looks && matches!(status, NtStatus::OBJECT_NAME_NOT_FOUND)
 }
 
 #[cfg(test)]

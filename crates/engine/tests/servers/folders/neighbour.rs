@@ -9,6 +9,14 @@ const LOOKS: &str = "[files]\nscope = \"shared\"\ncount = 3\nsize = \"4KiB\"\n\
 const CLIENTS: u32 = 3;
 const ACTIONS: u64 = 40;
 
+/// What a look sends, and its kind.
+#[derive(Clone, Copy)]
+struct ExpectedLook {
+    more: &'static str,
+    kind: OpKind,
+    commands: [u16; 3],
+}
+
 /// Returns the client whose copy this is; `None` for a file of the set.
 fn maker(name: &str) -> Option<&str> {
     name.split_once('-')
@@ -18,12 +26,33 @@ fn maker(name: &str) -> Option<&str> {
 
 #[test]
 fn a_client_looks_only_at_the_files_of_others_and_sends_the_requests_of_its_list() {
+    looks_at_others(ExpectedLook {
+        more: "",
+        kind: OpKind::NeighbourLook,
+        commands: [CREATE, QUERY_INFO, CLOSE],
+    });
+}
+
+#[test]
+fn a_client_reads_the_files_of_others() {
+    looks_at_others(ExpectedLook {
+        more: "read = true\n",
+        kind: OpKind::NeighbourRead,
+        commands: [CREATE, READ, CLOSE],
+    });
+}
+
+fn looks_at_others(expected: ExpectedLook) {
     if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT, TSHARK]) {
         return eprintln!("{skip}");
     }
     let samba = ScratchSamba::start(SambaOptions::default()).unwrap();
     let server = target(&samba.url(), samba.password());
-    let plan = plan_of(LOOKS, &options(&CLIENTS.to_string()), server);
+    let plan = plan_of(
+        &format!("{LOOKS}{}", expected.more),
+        &options(&CLIENTS.to_string()),
+        server,
+    );
     let plan = counted(plan, ACTIONS);
     let (record, conversations) = captured_while(&samba, || run(&plan, &mut Unobserved));
     let count = |kind| record.load_points[0].ops.whole(kind).count;
@@ -32,7 +61,7 @@ fn a_client_looks_only_at_the_files_of_others_and_sends_the_requests_of_its_list
         ACTIONS * u64::from(CLIENTS)
     );
     // Samba shows a file at once.
-    assert_eq!(count(OpKind::Neighbour), count(OpKind::NeighbourLook));
+    assert_eq!(count(OpKind::Neighbour), count(expected.kind));
     let (mut looks, mut of_others) = (0, 0);
     for conversation in &conversations {
         let (frames, single): (Vec<_>, Vec<_>) = conversation
@@ -43,7 +72,7 @@ fn a_client_looks_only_at_the_files_of_others_and_sends_the_requests_of_its_list
         let commands = |frame: &Message| frame.parts().iter().map(Message::command).collect();
         let is_look = |frame: &&Message| {
             let commands: Vec<_> = commands(frame);
-            commands == [CREATE, QUERY_INFO, CLOSE]
+            commands == expected.commands
         };
         looks += frames.iter().filter(is_look).count() as u64;
         let (looked_at, made) = (names_opened(&frames), names_opened(&single));

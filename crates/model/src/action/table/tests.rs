@@ -4,8 +4,8 @@ use smbench_protocol::command::create::Disposition as D;
 use smbench_protocol::command::query_directory::DirectoryClass;
 
 use crate::action::{
-    Action, ChangeFilter, CreateOption, CreateParameters, CreateSubject, QueryClass, SetClass,
-    WeightedAction,
+    Action, ChangeFilter, CreateOption, CreateParameters, CreateSubject, LookedAt, QueryClass,
+    SetClass, WeightedAction,
 };
 use crate::spec::Spec;
 
@@ -82,6 +82,13 @@ fn each_table_becomes_its_action() {
         ("op = \"copy_chunk\"", Action::CopyChunk),
         ("op = \"echo\"", Action::Echo),
         ("op = \"create_read_close\"", Action::CreateReadClose),
+        (
+            "op = \"neighbour\", read = true",
+            Action::Neighbour {
+                class: QueryClass::NetworkOpen,
+                at: LookedAt::Data,
+            },
+        ),
         (
             "op = \"create_set_close\", class = \"basic\"",
             Action::CreateSetClose {
