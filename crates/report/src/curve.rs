@@ -17,6 +17,9 @@ use crate::metric::{Metric, PassSample};
 use crate::replayed::Replayed;
 use crate::statistics::{Estimate, per};
 
+/// Least bytes per operation of a load that is about data.
+const BYTES_PER_OP_MIN: f64 = 100.0;
+
 /// A curve with one row per load, ascending: per number of clients, and per rate where
 /// load points differ in it.
 #[derive(Clone, Debug, PartialEq)]
@@ -231,10 +234,11 @@ impl<'a> Curve<'a> {
     }
 
     /// Returns the metric of the curve: throughput, or operations per second if no
-    /// row moved any data.
+    /// row moved much data.
     #[must_use]
     pub fn metric(&self) -> Metric {
-        if self.rows.iter().any(|row| row.throughput_mbps > 0.0) {
+        let is_data = |row: &CurveRow<'_>| is_about_data(row.throughput_mbps, Some(row.ops_per_s));
+        if self.rows.iter().any(is_data) {
             Metric::Throughput
         } else {
             Metric::Operations
@@ -255,6 +259,13 @@ impl<'a> Curve<'a> {
         let rows = rows.filter(|(_, row)| row.is_quotable());
         first_highest(rows.map(|(at, row)| (at, height(row))))
     }
+}
+
+/// Returns whether a load is about data, with these Mbit/s and operations per second. If few
+/// operations of many have data, its Mbit/s say little.
+pub(crate) fn is_about_data(mbps: f64, ops_per_s: Option<f64>) -> bool {
+    let bytes_per_s_min = ops_per_s.unwrap_or(0.0) * BYTES_PER_OP_MIN;
+    mbps > 0.0 && mbps * 1e6 / 8.0 >= bytes_per_s_min
 }
 
 fn row<'a>(points: &[&'a LoadPointDoc]) -> CurveRow<'a> {

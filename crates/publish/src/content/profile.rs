@@ -3,6 +3,7 @@
 use itertools::Itertools as _;
 use smbench_report::RunDoc;
 use smbench_report::curve::{Curve, CurveRow};
+use smbench_report::metric::Metric;
 use smbench_report::study::{Study, slug};
 
 /// Results of one profile.
@@ -65,11 +66,11 @@ impl<'a> ProfileContent<'a> {
         }
     }
 
-    /// Returns whether any data was moved. If not, the metric is operations per
+    /// Returns whether much data was moved. If not, the metric is operations per
     /// second.
     pub(super) fn moves_data(&self) -> bool {
-        let mut rows = self.servers.iter().flat_map(|server| &server.curve.rows);
-        rows.any(|row| row.throughput_mbps > 0.0)
+        let mut curves = self.servers.iter().map(|server| server.curve.metric());
+        curves.any(|metric| metric == Metric::Throughput)
     }
 
     /// Returns whether every server has just one load point, which does not make a

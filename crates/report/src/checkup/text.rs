@@ -102,6 +102,13 @@ fn findings(doc: &CheckupDoc) -> Vec<String> {
     numbered.collect()
 }
 
+/// Returns the words of the screen for a value.
+fn label(name: &str) -> String {
+    let mut rows = OTHERS.iter().flatten();
+    let label = rows.find(|(_, of)| *of == name).map(|(label, _)| *label);
+    label.map_or_else(|| name.replace('_', " "), str::to_owned)
+}
+
 fn notes(doc: &CheckupDoc) -> Vec<String> {
     let size = units::amount(doc.checkup.file_bytes as f64);
     let cache = format!(
@@ -113,10 +120,12 @@ fn notes(doc: &CheckupDoc) -> Vec<String> {
         .filter_map(|cell| Some((cell.name.as_str(), cell.invalid_reason.as_deref()?)))
         .collect();
     let missing = missing.first().map(|(name, reason)| {
+        let are = if missing.len() == 1 { "is" } else { "are" };
         format!(
-            "{} of {} values are missing, {name} first: {}",
+            "{} of {} values {are} missing, {} first: {}",
             missing.len(),
             doc.checkup.cells.len(),
+            label(name),
             plain(reason)
         )
     });

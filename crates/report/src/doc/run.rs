@@ -326,8 +326,8 @@ impl PooledDoc {
 /// The highest point of the curve averaged over the valid passes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PeakDoc {
-    /// Mean over the valid passes, in Mbit/s. If it is 0, no load point moved any
-    /// data, and the peak is that of operations per second.
+    /// Mean over the valid passes, in Mbit/s. If the load points moved less than 100 bytes per
+    /// operation, the peak is that of operations per second.
     pub throughput_mbps: f64,
     /// Operations per second, mean over the valid passes. Absent in documents of
     /// releases that only read and wrote.

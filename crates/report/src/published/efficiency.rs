@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 
 use itertools::Itertools as _;
 
-use crate::curve::{Curve, CurveRow};
+use crate::curve::{Curve, CurveRow, is_about_data};
 use crate::doc::{RunDoc, ServerCpuDoc};
 use crate::doubt::Doubt;
 use crate::metric::Metric;
@@ -88,7 +88,7 @@ impl Efficiency {
 pub enum RankedBy {
     /// [`Efficiency::index`].
     Index,
-    /// [`Efficiency::ops_per_percent`], if no row moved any data.
+    /// [`Efficiency::ops_per_percent`], if no row moved much data.
     Operations,
 }
 
@@ -96,7 +96,7 @@ impl RankedBy {
     /// Returns the figure that these rows are ranked by.
     #[must_use]
     pub fn of(rows: &[Efficiency]) -> Self {
-        let moves_data = |row: &Efficiency| row.throughput_mbps > 0.0;
+        let moves_data = |row: &Efficiency| is_about_data(row.throughput_mbps, row.ops_per_s);
         if rows.is_empty() || rows.iter().any(moves_data) {
             Self::Index
         } else {

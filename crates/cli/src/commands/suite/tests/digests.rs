@@ -11,7 +11,7 @@ use crate::requests;
 use crate::suite::BUILTIN;
 
 /// The profiles with every option at its default.
-const PROFILES: [(&str, &str); 20] = [
+const PROFILES: [(&str, &str); 21] = [
     (
         "file-server",
         "4df225ee9318cf5dd05ba5c24b2c46a2eda766695b63662b4de0fbcfa5c8465e",
@@ -51,6 +51,10 @@ const PROFILES: [(&str, &str); 20] = [
     (
         "notify-fanout",
         "570624592ad28f4bf5c66f8fcfebb06e26b27c02f0d0893770ee852004f2fa54",
+    ),
+    (
+        "neighbour",
+        "d9a3a4622ddc4d6d099925e1a1beee2d461125f0285aa85ba3df211b9806028c",
     ),
     (
         "untar",
@@ -368,11 +372,11 @@ const SUITES: [(&str, &[(&str, &str)]); 9] = [
             ),
             (
                 "list-10000",
-                "d089275ab73745ea8dd7e0d10b85c51c184bc6dfc15c342297e1430f48abe73b",
+                "9f613d73d2e6c0c2b7db53ade4f5eb06a2d3b40b748e495d3ca8886b5b6494eb",
             ),
             (
                 "list-100000",
-                "4028a274379b1f4ab9e8f62fbdba6b05415a885f9eebba54acd06b799478a249",
+                "c16cc4f648a81942a9604d5176a21489bdb74703ec606c4ca6ef583dfb6b7c08",
             ),
         ],
     ),
