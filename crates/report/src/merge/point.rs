@@ -161,7 +161,6 @@ pub(super) fn merged(parts: &[PartPoint<'_>]) -> Result<LoadPointDoc, MergeError
         held_back_s: seconds(|point| point.held_back_s),
     };
     let generator = generator(parts, &waits);
-    let window = duration(parts, window_s)?;
     let series = series::merged(parts, duration(parts, parts[0].series.interval_s)?);
     Ok(LoadPointDoc {
         stage: parts[0].point.stage.clone(),
@@ -205,7 +204,7 @@ pub(super) fn merged(parts: &[PartPoint<'_>]) -> Result<LoadPointDoc, MergeError
         generator: Some(generator),
         hosts: hosts::of_point(parts, service.len()),
         setup: setup(&set_up(parts)?),
-        steady: Some(steady(&series, window)),
+        steady: Some(steady(&series, duration(parts, window_s)?)),
         series: Some(with_buffers(parts, &series)),
         drain_s: longest(parts, |point| point.drain_s),
         final_flush_s: longest(parts, |point| point.final_flush_s),

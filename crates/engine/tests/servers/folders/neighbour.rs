@@ -26,15 +26,14 @@ fn maker(name: &str) -> Option<&str> {
 
 #[test]
 fn a_client_looks_only_at_the_files_of_others_and_sends_the_requests_of_its_list() {
+    if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT, TSHARK]) {
+        return eprintln!("{skip}");
+    }
     looks_at_others(ExpectedLook {
         more: "",
         kind: OpKind::NeighbourLook,
         commands: [CREATE, QUERY_INFO, CLOSE],
     });
-}
-
-#[test]
-fn a_client_reads_the_files_of_others() {
     looks_at_others(ExpectedLook {
         more: "read = true\n",
         kind: OpKind::NeighbourRead,
@@ -43,9 +42,6 @@ fn a_client_reads_the_files_of_others() {
 }
 
 fn looks_at_others(expected: ExpectedLook) {
-    if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT, TSHARK]) {
-        return eprintln!("{skip}");
-    }
     let samba = ScratchSamba::start(SambaOptions::default()).unwrap();
     let server = target(&samba.url(), samba.password());
     let plan = plan_of(
