@@ -164,6 +164,11 @@ impl Flows {
             }
             return;
         }
+        if segment.is_fin {
+            // The cast is safe: a packet is far shorter.
+            let of_fin = segment.sequence.wrapping_add(segment.wire_len as u32);
+            half.ends_at(of_fin);
+        }
         if segment.wire_len > 0 {
             let segment = StreamSegment {
                 sequence: segment.sequence,

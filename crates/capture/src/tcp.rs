@@ -68,6 +68,8 @@ pub(crate) struct StreamSegment<'a> {
 pub(crate) struct HalfStream {
     /// The sequence number of `position`; `None` before the first packet.
     next: Option<u32>,
+    /// The number that acknowledges a FIN. No byte of the stream has the one before.
+    end: Option<u32>,
     /// Bytes of the stream that were handed out or given up.
     position: u64,
     waiting: BTreeMap<u64, WaitingSegment>,
@@ -82,6 +84,11 @@ impl HalfStream {
     /// Begins at the sequence number of a SYN.
     pub(crate) fn begin(&mut self, sequence: u32) {
         self.next = Some(sequence.wrapping_add(1));
+    }
+
+    /// Learns that a FIN has this sequence number.
+    pub(crate) fn ends_at(&mut self, sequence: u32) {
+        self.end = Some(sequence.wrapping_add(1));
     }
 
     /// Returns whether a SYN with this number would be the one that was seen.
@@ -142,7 +149,9 @@ impl HalfStream {
             self.next = Some(number);
             return;
         };
-        let ahead = i64::from(number.wrapping_sub(next).cast_signed());
+        let of_fin = u32::from(self.end == Some(number));
+        let ahead = number.wrapping_sub(of_fin).wrapping_sub(next);
+        let ahead = i64::from(ahead.cast_signed());
         if !(1..=WINDOW_MAX).contains(&ahead) {
             self.evidence = 0;
             return;

@@ -113,6 +113,24 @@ fn data_may_come_after_its_acknowledgement() {
     );
 }
 
+/// A FIN takes a number, but no byte.
+#[test]
+fn the_acknowledgement_of_a_fin_shows_no_hole() {
+    let mut stream = Stream::new();
+    stream.push(0, b"ab");
+    stream.half.ends_at(FIRST.wrapping_add(2));
+    for time_ns in [1, PATIENCE_NS * 2, PATIENCE_NS * 4] {
+        stream.acknowledge(3, time_ns);
+    }
+    assert_eq!(stream.seen.lost, 0);
+    // It does show one of the bytes before.
+    stream.half.ends_at(FIRST.wrapping_add(7));
+    for time_ns in [1, PATIENCE_NS * 2] {
+        stream.acknowledge(8, time_ns);
+    }
+    assert_eq!(stream.seen.lost, 5);
+}
+
 #[test]
 fn the_end_of_a_segment_that_was_cut_is_counted_once() {
     let mut stream = Stream::new();
