@@ -18,6 +18,7 @@ mod verb;
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::Range;
 use std::time::Duration;
 
 use smbench_protocol::NtStatus;
@@ -29,7 +30,7 @@ pub use path::Template;
 pub use prepared::{PreparedName, PreparedNames};
 use record::DetailNumber;
 pub use record::{CreateDetail, HandleNumber, PathNumber, QueriedInfo, Record};
-pub use recording::Recording;
+pub use recording::{RecordedTimes, Recording};
 pub use step::{EXCLUSIVE_AT_ONCE, Handle, InfoLevel, Step, StepError};
 pub use verb::Verb;
 
@@ -100,6 +101,8 @@ pub struct Trace {
     releases: Box<[u32]>,
     /// What records wait for in other tracks, in the order of the records.
     awaited: Box<[Awaited]>,
+    /// Records that were in one frame with the record before, in their order.
+    joined: Box<[u32]>,
     /// CLOSEs at the end that the client of a capture did not send, and no other track awaits.
     left: u32,
     /// The largest number of requests in flight; 0 if that was not recorded.
@@ -139,39 +142,6 @@ pub struct Summary {
     pub length: Option<Duration>,
     /// Service times in the recording by kind, if they are known.
     pub recorded: BTreeMap<OpKind, RecordedTimes>,
-}
-
-/// Service times of operations in a recording, in nanoseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RecordedTimes {
-    /// Operations.
-    pub count: u64,
-    /// Their mean.
-    pub mean_ns: u64,
-    /// Half of them took at most this long.
-    pub p50_ns: u64,
-    /// 99 % of them took at most this long.
-    pub p99_ns: u64,
-}
-
-impl RecordedTimes {
-    /// Summarises these times; `None` if there are none.
-    #[must_use]
-    pub fn of(mut times: Vec<u64>) -> Option<Self> {
-        times.sort_unstable();
-        let count = times.len() as u64;
-        let sum: u128 = times.iter().copied().map(u128::from).sum();
-        let at = |percent: u64| {
-            let place = (count * percent).div_ceil(100).max(1);
-            times.get(place as usize - 1).copied()
-        };
-        Some(Self {
-            count,
-            mean_ns: sum.checked_div(count.into())? as u64,
-            p50_ns: at(50)?,
-            p99_ns: at(99)?,
-        })
-    }
 }
 
 impl Trace {
@@ -308,6 +278,22 @@ impl Trace {
                 .releases
                 .get(earlier as usize)
                 .is_none_or(|&at| at <= later)
+    }
+
+    /// Returns the records that were in one frame with a record, and itself.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn frame(&self, record: u32) -> Range<u32> {
+        let (mut first, mut end) = (record, record + 1);
+        if !self.joined.is_empty() {
+            while self.joined.binary_search(&first).is_ok() {
+                first -= 1;
+            }
+            while self.joined.binary_search(&end).is_ok() {
+                end += 1;
+            }
+        }
+        first..end
     }
 
     /// Returns the number of CLOSEs at the end that the last pass leaves to the log-off.

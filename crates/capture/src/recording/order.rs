@@ -192,6 +192,21 @@ fn is_missed(line: &TraceLine) -> bool {
     )
 }
 
+/// Returns for each record the first one that was sent after its answer. The requests of a
+/// compound that are sent one by one wait for each other.
+pub(super) fn releases(times: &[(u64, u64)], groups: &[Option<u64>], joined: &[u32]) -> Vec<u32> {
+    let answered = times.iter().enumerate().map(|(at, &(_, done))| {
+        let next = at + 1;
+        let is_compound = groups[at].is_some() && groups.get(next) == Some(&groups[at]);
+        if is_compound && joined.binary_search(&(next as u32)).is_err() {
+            return next as u32;
+        }
+        let later = times[next..].partition_point(|&(sent, _)| sent < done);
+        (next + later) as u32
+    });
+    answered.collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -257,5 +272,15 @@ mod tests {
         assert_eq!(of(0), []);
         assert_eq!(of(1), [awaited(1, 0, 0), awaited(2, 2, 1)]);
         assert_eq!(of(2), [awaited(0, 1, 1), awaited(0, 0, 1)]);
+    }
+
+    #[test]
+    fn a_record_waits_for_those_that_were_answered_before_it() {
+        let times = [(0, 10), (1, 5), (6, 20), (10, 11), (10, 12)];
+        assert_eq!(releases(&times, &[None; 5], &[]), [3, 2, 5, 5, 5]);
+        let groups = [None, Some(1), Some(1), Some(1), None];
+        assert_eq!(releases(&times, &groups, &[]), [3, 2, 3, 5, 5]);
+        // The requests of a frame do not.
+        assert_eq!(releases(&times, &groups, &[2, 3]), [3, 2, 5, 5, 5]);
     }
 }

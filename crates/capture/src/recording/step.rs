@@ -17,6 +17,9 @@ const BYTES_MAX: u64 = smbench_model::trace::TRANSFER_BYTES_MAX;
 /// The command of a line that stands for no request: the end of a session closed the file.
 pub(super) const CLOSED_BY_END: &str = "closed by the end of a session";
 
+/// The owner, the group and the access list: what a trace without parts asks for.
+const SECURITY_PARTS: u32 = 7;
+
 /// The names of an operation, below the directory of a copy.
 #[derive(Debug, Default)]
 pub(super) struct StepNames {
@@ -154,7 +157,9 @@ fn query<'a>(line: &TraceLine, handle: Handle, length: u32) -> Result<Step<'a>, 
     let info = match kind {
         1 => QueriedInfo::File,
         2 => QueriedInfo::FileSystem,
-        3 => QueriedInfo::Security,
+        3 => QueriedInfo::Security {
+            parts: line.flags.unwrap_or(SECURITY_PARTS),
+        },
         other => return Err(format!("query_info of type {other}")),
     };
     Ok(Step::Query {

@@ -10,7 +10,7 @@ use smbench_protocol::NtStatus;
 use smbench_protocol::command::create::{OplockLevel, access, attributes, share};
 
 use super::fold;
-use super::order::PlacedRecord;
+use super::order::{PlacedRecord, releases};
 use super::step::{self, CLOSED_BY_END, StepNames};
 use super::tree::{COPY, RecordedTree, is_open_shown};
 use crate::names::WILDCARDS;
@@ -29,6 +29,10 @@ pub(super) struct Track {
     times: Vec<(u64, u64)>,
     /// The compound of each record.
     groups: Vec<Option<u64>>,
+    /// Records that are sent in one frame with the record before.
+    joined: Vec<u32>,
+    /// The compound and the handle of the last record.
+    last: Option<(u64, u64)>,
     lines: Vec<TraceLine>,
     /// The first line of each record, and their number.
     of_lines: Vec<(usize, usize)>,
@@ -44,6 +48,8 @@ impl Track {
             builder: Builder::of_capture_track(lasts),
             times: Vec::new(),
             groups: Vec::new(),
+            joined: Vec::new(),
+            last: None,
             lines,
             of_lines: Vec::new(),
             failed: None,
@@ -240,7 +246,14 @@ impl Track {
         }
         let done = line.at_ns.saturating_add(line.took_ns.unwrap_or(0));
         self.times.push((line.at_ns, done));
+        let of_compound = line.group.zip(line.handle);
+        let is_related = line.create.is_none() && !line.command.starts_with("cifs_");
+        if is_related && of_compound.is_some() && of_compound == self.last {
+            self.builder.join();
+            self.joined.push(self.groups.len() as u32);
+        }
         self.groups.push(line.group);
+        self.last = of_compound;
         true
     }
 
@@ -276,7 +289,8 @@ impl Track {
         of_capture: &[u8; 32],
         took: &mut BTreeMap<OpKind, Vec<u64>>,
     ) -> Trace {
-        self.builder.released(releases(&self.times, &self.groups));
+        let releases = releases(&self.times, &self.groups, &self.joined);
+        self.builder.released(releases);
         let mut seed = of_capture.to_vec();
         seed.extend(self.session.to_le_bytes());
         let mut own = [0; 32];
@@ -316,21 +330,6 @@ fn names_of(line: &TraceLine, tree: &RecordedTree, status: NtStatus) -> StepName
         },
         path: directory,
     }
-}
-
-/// Returns for each record the first one that was sent after its answer. The requests of a
-/// compound, which are sent one by one, wait for each other.
-fn releases(times: &[(u64, u64)], groups: &[Option<u64>]) -> Vec<u32> {
-    let answered = times.iter().enumerate().map(|(at, &(_, done))| {
-        let next = at + 1;
-        let is_chained = groups[at].is_some() && groups.get(next) == Some(&groups[at]);
-        if is_chained {
-            return next as u32;
-        }
-        let later = times[next..].partition_point(|&(sent, _)| sent < done);
-        (next + later) as u32
-    });
-    answered.collect()
 }
 
 #[cfg(test)]
@@ -387,13 +386,5 @@ mod tests {
         }
         assert_eq!(pattern("1f", NtStatus::SUCCESS), "1f");
         assert_eq!(pattern("<.1f", NtStatus::NO_SUCH_FILE), "<.1f");
-    }
-
-    #[test]
-    fn a_record_waits_for_those_that_were_answered_before_it() {
-        let times = [(0, 10), (1, 5), (6, 20), (10, 11), (10, 12)];
-        assert_eq!(releases(&times, &[None; 5]), [3, 2, 5, 5, 5]);
-        let groups = [None, Some(1), Some(1), Some(1), None];
-        assert_eq!(releases(&times, &groups), [3, 2, 3, 5, 5]);
     }
 }

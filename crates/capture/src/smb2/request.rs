@@ -56,6 +56,7 @@ pub(crate) struct CreateFields {
 /// The largest number of contexts of a CREATE that is read.
 const CONTEXTS_MAX: usize = 32;
 const FILE: u8 = 1;
+const SECURITY: u8 = 3;
 const FILE_RENAME: u8 = 10;
 
 /// Reads the body of a request.
@@ -120,6 +121,8 @@ pub(crate) fn request(command: u16, message: &[u8]) -> RequestFields {
             asked.target = file(88);
             asked.level = level(fields);
             asked.length = fields.u32(68).map(u64::from);
+            // The parts of a security descriptor.
+            asked.flags = fields.u32(80).filter(|_| fields.u8(66) == Some(SECURITY));
         }
         code::SET_INFO => {
             asked.target = file(80);

@@ -239,6 +239,7 @@ impl<E: Encode> Driver for Native<E> {
     }
 
     fn flush(&mut self, context: &mut Context<'_>, scratch: &mut Scratch) -> Result<(), Dropped> {
+        E::flush(&mut self.group, &mut self.links, scratch);
         if !self.group.renewals.is_empty() {
             hint::cold_path();
             self.renew(context, scratch)?;

@@ -4,6 +4,7 @@
 //!
 //! Not here: the requests. A driver maps each record to its own.
 
+mod frame;
 #[cfg(test)]
 mod tests;
 
@@ -16,6 +17,7 @@ use smbench_model::trace::{CreateDetail, Record, Trace};
 use smbench_protocol::NtStatus;
 use smbench_protocol::command::WireName;
 
+pub(super) use self::frame::{FramePlace, HeldFrame};
 use super::copies::CopyPlace;
 use super::deltree::{Deltree, DeltreeRequest, DeltreeStep};
 use super::driver::{Answer, Busy, Call, Extent};
@@ -43,6 +45,7 @@ pub(crate) struct Replaying<H> {
     name: WireName,
     other: WireName,
     unique: Unique,
+    pub(super) held: HeldFrame,
 }
 
 struct ReplayedClient<H> {
@@ -123,6 +126,7 @@ impl<H> Replaying<H> {
             name: WireName::default(),
             other: WireName::default(),
             unique: Unique::new(random_u64()),
+            held: HeldFrame::default(),
         })
     }
 
@@ -185,7 +189,7 @@ impl<H> Replaying<H> {
         let of_client = call.member * self.outstanding..(call.member + 1) * self.outstanding;
         let trace = &self.clients[call.member].trace;
         of_client
-            .filter(|slot| *slot != call.slot as usize)
+            .filter(|&slot| slot != call.slot as usize && !self.held.has(slot))
             .filter_map(|slot| self.slots[slot].current.as_ref())
             .any(|earlier| waits_for(trace, &call.operation, &earlier.operation))
     }

@@ -154,7 +154,10 @@ pub fn waits_for(trace: &Trace, later: &Operation, earlier: &Operation) -> bool 
     if trace.order == RecordOrder::Recorded {
         let opens = |kind| matches!(kind, OpKind::Create | OpKind::Close);
         let is_same = later.file == earlier.file && (opens(later.kind) || opens(earlier.kind));
-        return is_same || trace.is_after(later.action, earlier.action);
+        // A frame is sent as a whole, or its requests one by one.
+        let is_one_frame =
+            later.action > earlier.action && trace.frame(earlier.action).contains(&later.action);
+        return is_same || is_one_frame || trace.is_after(later.action, earlier.action);
     }
     let uses_name = |operation: &Operation| {
         let has_handle = matches!(

@@ -48,6 +48,7 @@ pub struct Builder {
     releases: Vec<u32>,
     in_flight: u32,
     awaited: Vec<Awaited>,
+    joined: Vec<u32>,
     /// CLOSEs at the end that the log-off may do.
     left: u32,
     /// The names to prepare, if they do not follow from the records.
@@ -154,6 +155,12 @@ impl Builder {
             *detail = Some(DetailNumber(number));
             self.details.push(of_create);
         }
+    }
+
+    /// Puts the last record into one frame with the record before.
+    pub fn join(&mut self) {
+        self.joined
+            .extend((self.records.len() as u32).checked_sub(1));
     }
 
     /// Closes a file at a time, because the end of its session did. Returns whether it was
@@ -268,6 +275,7 @@ impl Builder {
             in_flight: self.in_flight,
             left: self.left,
             awaited: self.awaited.into_boxed_slice(),
+            joined: self.joined.into_boxed_slice(),
             user: self.user,
             prepared,
             summary,

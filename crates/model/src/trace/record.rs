@@ -57,7 +57,10 @@ pub struct CreateDetail {
 pub enum QueriedInfo {
     File,
     FileSystem,
-    Security,
+    /// These parts of a security descriptor.
+    Security {
+        parts: u32,
+    },
 }
 
 /// One operation. A handle is `None` if the recording did not open it.
@@ -190,7 +193,7 @@ impl Record {
             Self::Query { info, .. } => match info {
                 QueriedInfo::File => Verb::QueryFile,
                 QueriedInfo::FileSystem => Verb::QueryFs,
-                QueriedInfo::Security => Verb::QuerySecurity,
+                QueriedInfo::Security { .. } => Verb::QuerySecurity,
             },
             Self::List { .. } => Verb::List,
             Self::RenameOpen { .. } => Verb::RenameOpen,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use aws_lc_rs::digest::{SHA256, digest};
 
-use super::{Record, RecordOrder, RecordedTimes, Summary, Trace};
+use super::{Record, RecordOrder, Summary, Trace};
 use crate::digest::hex;
 use crate::kind::{Direction, OpKind};
 
@@ -18,6 +18,39 @@ pub struct Recording {
     /// Whether the clients of all tracks work on the same names: together they are a
     /// copy of what was recorded.
     is_joint: bool,
+}
+
+/// Service times of operations in a recording, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RecordedTimes {
+    /// Operations.
+    pub count: u64,
+    /// Their mean.
+    pub mean_ns: u64,
+    /// Half of them took at most this long.
+    pub p50_ns: u64,
+    /// 99 % of them took at most this long.
+    pub p99_ns: u64,
+}
+
+impl RecordedTimes {
+    /// Summarises these times; `None` if there are none.
+    #[must_use]
+    pub fn of(mut times: Vec<u64>) -> Option<Self> {
+        times.sort_unstable();
+        let count = times.len() as u64;
+        let sum: u128 = times.iter().copied().map(u128::from).sum();
+        let at = |percent: u64| {
+            let place = (count * percent).div_ceil(100).max(1);
+            times.get(place as usize - 1).copied()
+        };
+        Some(Self {
+            count,
+            mean_ns: sum.checked_div(count.into())? as u64,
+            p50_ns: at(50)?,
+            p99_ns: at(99)?,
+        })
+    }
 }
 
 impl From<Trace> for Recording {

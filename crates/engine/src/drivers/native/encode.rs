@@ -16,7 +16,7 @@ use smbench_protocol::header::Command;
 use smbench_protocol::{Completion, Connection, FileId, SessionIndex};
 
 use super::state::{ClientSession, GroupState, SlotObjects};
-use crate::drivers::driver::{Answer, Busy, Call};
+use crate::drivers::driver::{Answer, Busy, Call, Scratch};
 use crate::drivers::dropped::Dropped;
 use crate::drivers::links::Links;
 use crate::drivers::site::Site;
@@ -55,6 +55,10 @@ pub(crate) trait Encode: Sized + 'static {
         connection: &mut Connection,
         out: &mut Vec<u8>,
     ) -> Result<Option<Answer<'a>>, Dropped>;
+
+    /// Sends what was held back.
+    #[inline]
+    fn flush(_: &mut GroupState<Self>, _: &mut Links, _: &mut Scratch) {}
 
     /// Returns the slot for which a file was opened under load, and its oplock.
     fn holder<'a>(

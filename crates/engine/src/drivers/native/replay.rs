@@ -5,9 +5,9 @@
 //! success is the status of the operation.
 
 mod captured;
+mod frames;
 
 use smbench_model::action::SetClass;
-use smbench_model::sessions::Caching;
 use smbench_model::trace::{InfoLevel, Record};
 use smbench_protocol::command::WireName;
 use smbench_protocol::command::create::{CreateRequest, Disposition, OplockLevel, access, options};
@@ -16,26 +16,25 @@ use smbench_protocol::command::query_directory::{
     DirectoryClass, QueryDirectoryRequest, query_directory_flags,
 };
 use smbench_protocol::command::query_info::{InfoType, QueryInfoRequest};
-use smbench_protocol::command::set_info::{Deletion, Existing, SetInfo, SetInfoRequest};
+use smbench_protocol::command::set_info::{Existing, SetInfo, SetInfoRequest};
 use smbench_protocol::connection::{EMPTY_BODY, Negotiated, NoCredit};
 use smbench_protocol::header::Command;
 use smbench_protocol::{Completion, Connection, FileId, NtStatus, ProtocolError, directory};
 
-use self::captured::directory_class;
+use self::captured::{CreateCaching, directory_class};
 use super::encode::{Encode, To};
 use super::state::{CachingNews, ClientSession, GroupState, SlotObjects};
 use crate::drivers::deltree::DeltreeRequest;
-use crate::drivers::driver::{Answer, Busy, Call, Extent};
+use crate::drivers::driver::{Answer, Busy, Call, Extent, Scratch};
 use crate::drivers::dropped::Dropped;
 use crate::drivers::links::Links;
 use crate::drivers::prepare::open_directory;
 use crate::drivers::replaying::{
-    DeletionRequest, Following, RecordNames, Replaying, places, root_of,
+    DeletionRequest, Following, FramePlace, RecordNames, Replaying, places, root_of,
 };
 use crate::drivers::requests::info::{self, ANSWER_LEN};
-use crate::drivers::requests::recorded::{existing, is_file, recorded, set};
+use crate::drivers::requests::recorded::{existing, recorded, set};
 use crate::drivers::site::Site;
-use crate::smb::session::caching::Object;
 use crate::smb::session::{Session, SessionError};
 
 /// Encodes the operations of a trace.
@@ -77,7 +76,10 @@ impl Encode for TraceEncoder {
         data: impl FnOnce(&mut Vec<u8>),
     ) -> Result<(), Busy> {
         let (operation, slot) = (&call.operation, call.slot as usize);
-        group.encoder.check(call)?;
+        let place = group.frame_place(links, call, out)?;
+        if place != FramePlace::Alone {
+            return group.hold(links, call, place, out, data);
+        }
         let (record, file) = (group.encoder.record(call), group.encoder.handle(call).file);
         let to = group.to(links, call, out);
         group.places[slot].caching = CachingNews::None;
@@ -100,14 +102,7 @@ impl Encode for TraceEncoder {
                 length,
                 ..
             } => to.query_captured(info, class, length, file),
-            Record::MarkDeleted { is_pending, .. } => to.set(&SetInfoRequest {
-                file_id: file,
-                info: SetInfo::Disposition(if is_pending {
-                    Deletion::Pending
-                } else {
-                    Deletion::Revoked
-                }),
-            }),
+            Record::MarkDeleted { is_pending, .. } => to.set(&captured::mark(file, is_pending)),
             Record::SetSecurity(_) => to.set(&info::set(SetClass::Security, file, 0, None)),
             Record::Echo => to.request(Command::Echo, |out| out.extend_from_slice(&EMPTY_BODY)),
             Record::RenameOpen { .. } | Record::List { .. } => {
@@ -131,7 +126,11 @@ impl Encode for TraceEncoder {
         let (encoder, slot) = (&mut group.encoder, done.tag as usize);
         let place = match group.places.get_mut(slot) {
             Some(place) if answer.extent != Extent::Expired => place,
-            _ => return Ok(Some(answer)),
+            _ => {
+                // It is sent alone, or its frame is made again.
+                encoder.forget(done.tag);
+                return Ok(Some(answer));
+            }
         };
         if done.command == Command::QueryDirectory
             && answer.status == NtStatus::SUCCESS
@@ -169,6 +168,12 @@ impl Encode for TraceEncoder {
         Ok(None)
     }
 
+    fn flush(group: &mut GroupState<Self>, links: &mut Links, scratch: &mut Scratch) {
+        if !group.encoder.held.is_empty() {
+            group.flush_held(links, scratch);
+        }
+    }
+
     fn holder<'a>(
         &'a mut self,
         open: FileId,
@@ -196,25 +201,12 @@ impl GroupState<TraceEncoder> {
         let negotiated = to.connection.negotiated();
         place.due = match record {
             Record::Create {
-                path,
                 options,
                 disposition,
-                handle,
                 ..
             } => {
-                let asked = detail.and_then(|detail| detail.oplock);
-                let object = Object::File(path.0);
-                let (oplock, lease) = match asked {
-                    Some(OplockLevel::Lease) => {
-                        let asked = Caching::Lease(captured::lease(detail));
-                        self.cache.request_of(asked, call.member, object)
-                    }
-                    Some(level) => (level, None),
-                    None if is_file(options) && handle.is_some() => {
-                        self.cache.request(call.member, object, None)
-                    }
-                    None => (OplockLevel::None, None),
-                };
+                let CreateCaching { oplock, lease } =
+                    captured::caching(&mut self.cache, call.member, &record, detail);
                 place.caching = CachingNews::of(oplock);
                 let (contexts, len) = captured::contexts(detail, lease, unique);
                 return to.create(&CreateRequest {

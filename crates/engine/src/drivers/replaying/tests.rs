@@ -21,6 +21,7 @@ fn two_clients() -> Replaying<u8> {
         name: WireName::default(),
         other: WireName::default(),
         unique: Unique::new(1),
+        held: HeldFrame::default(),
     };
     for number in ["5", "6"] {
         replaying.clients.push(ReplayedClient {

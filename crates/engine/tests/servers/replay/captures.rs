@@ -21,7 +21,7 @@ use smbench_model::target::{ClientAccount, Secret};
 use smbench_protocol::Dialect;
 
 use super::{TIDY, counts, is_clean, options, plan, profile_of, run};
-use crate::capture::{Capture, TSHARK};
+use crate::capture::{Capture, Message, TSHARK, captured_while};
 
 /// Requests of each command by kind, as the native driver sends them over SMB2.
 fn commands(counts: &BTreeMap<OpKind, u64>) -> BTreeMap<&'static str, u64> {
@@ -234,5 +234,52 @@ fn each_recorded_user_has_an_account_of_its_own() {
         replay.sessions.target.accounts = accounts(&samba, &users);
         let (_, seen) = captured_as(&format!("replayed-{per_connection}"), &replay);
         assert_eq!(seen, sessions(&USERS));
+    }
+}
+
+const CREATE: u16 = 5;
+const CLOSE: u16 = 6;
+const FLUSH: u16 = 7;
+const WRITE: u16 = 9;
+
+/// Requests about one file that were in one frame are in one frame again.
+#[test]
+fn compounds_go_in_one_frame_as_recorded() {
+    if let Err(skip) = require(&[TSHARK]) {
+        return eprintln!("{skip}");
+    }
+    let Some(samba) = ScratchSamba::or_skip(SambaOptions::default()) else {
+        return;
+    };
+    let place = tempfile::tempdir().unwrap();
+    for (name, compound) in [
+        (
+            "smbtorture-compounds-3.1.1-unsigned",
+            &[CREATE, WRITE, CLOSE][..],
+        ),
+        ("smbtorture-2.1-unsigned", &[FLUSH, CLOSE]),
+    ] {
+        let fixtures = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/captures");
+        let file = Path::new(fixtures).join(format!("{name}.pcap"));
+        let folder = place.path().join(name);
+        import(&file, &folder, KeyRing::default());
+        let profile = replayed(&folder);
+        let copies = 3;
+        // With one slot, the requests of a frame go one by one.
+        for (outstanding, frames) in [(None, copies), (Some(1), 0)] {
+            let mut options = options(&copies.to_string(), 1);
+            options.work.outstanding = outstanding;
+            let (record, conversations) =
+                captured_while(&samba, || run(&plan(&profile, &options, &samba)));
+            let point = &record.load_points[0];
+            assert_eq!(point.ops.differences(), &BTreeMap::new(), "{name}");
+            let requests = conversations.iter().flat_map(|each| &each.requests);
+            let commands = requests.map(|frame| {
+                let parts = frame.parts();
+                parts.iter().map(Message::command).collect::<Vec<_>>()
+            });
+            let sent = commands.filter(|commands| commands == compound).count();
+            assert_eq!(sent, frames, "{name}, {outstanding:?}");
+        }
     }
 }
