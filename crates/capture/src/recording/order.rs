@@ -142,6 +142,8 @@ impl OrderFinder {
                 let to = line.to.map(|to| (to, Effect::Change));
                 [own(Effect::Change), above, to, None]
             }
+            // Those of CIFS by name find nothing in a directory that is not made yet.
+            _ if line.handle.is_none() => [own(Effect::Look), above, None, None],
             _ => [own(Effect::Look), None, None, None],
         }
     }
@@ -272,6 +274,19 @@ mod tests {
         assert_eq!(of(0), []);
         assert_eq!(of(1), [awaited(1, 0, 0), awaited(2, 2, 1)]);
         assert_eq!(of(2), [awaited(0, 1, 1), awaited(0, 0, 1)]);
+    }
+
+    #[test]
+    fn a_look_by_name_in_cifs_waits_for_the_directory() {
+        let find = TraceLine {
+            command: "cifs_transaction2".to_owned(),
+            path: Some(3),
+            status: Some("STATUS_OBJECT_NAME_NOT_FOUND".to_owned()),
+            ..TraceLine::default()
+        };
+        // The directory of all names is name 1.
+        let found = order(&[(0, 0, create(1, 1, 7, 2)), (1, 0, find)]);
+        assert_eq!(found.get(&1), Some(&vec![awaited(0, 0, 0)]));
     }
 
     #[test]

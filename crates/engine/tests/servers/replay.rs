@@ -3,6 +3,7 @@
 
 mod captures;
 mod cifs;
+mod closure;
 mod details;
 mod differences;
 mod remains;
