@@ -19,6 +19,7 @@ mod incidents;
 mod load_point;
 mod losses;
 mod noted;
+mod packed;
 mod punctuality;
 mod recorder;
 mod recycle;

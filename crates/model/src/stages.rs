@@ -2,6 +2,7 @@
 //! clients do in them.
 
 mod text;
+mod walk;
 
 use std::time::Duration;
 
@@ -9,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::bounds::{INTERVALS_MAX, PERIOD_MAX};
 pub use text::StagesError;
+pub use walk::StageWalk;
 
 /// The largest number of stages.
 pub const STAGES_MAX: usize = 1000;
@@ -189,29 +191,10 @@ impl Stages {
         turns
     }
 
-    /// Returns when `operations` operations are due before, in seconds from the start of the
-    /// load, if the level is a rate; `None` after the last stage.
+    /// Returns a walk along the line of a rate, from its start.
     #[must_use]
-    pub fn time_of(&self, operations: f64) -> Option<f64> {
-        let mut left = operations;
-        for place in self.places() {
-            let length = place.length.as_secs_f64();
-            let of_stage = (place.from + place.to) / 2.0 * length;
-            if left > of_stage || (of_stage == 0.0 && left == of_stage) {
-                left -= of_stage;
-                continue;
-            }
-            // The root of from * t + slope / 2 * t^2 = left, in a form that is exact without a
-            // slope.
-            let slope = (place.to - place.from) / length;
-            let root = (place.from * place.from + 2.0 * slope * left)
-                .max(0.0)
-                .sqrt();
-            let sum = place.from + root;
-            let time = if sum > 0.0 { 2.0 * left / sum } else { 0.0 };
-            return Some(place.begin.as_secs_f64() + time.min(length));
-        }
-        None
+    pub fn walk(&self) -> StageWalk {
+        StageWalk::along(self.places().collect())
     }
 
     /// Finds out what is wrong with them.

@@ -21,7 +21,7 @@ mod text;
 mod words;
 
 pub use comparison::Comparison;
-pub(crate) use condition::{At, LimitSide, METRICS, Phrase};
+pub(crate) use condition::{At, LimitSide, METRICS, Phrase, signed_percent};
 pub use condition::{Condition, GrammarError};
 pub use csv::write_csv;
 pub use difference::Difference;

@@ -235,6 +235,7 @@ fn load_point(record: &LoadPointRecord) -> LoadPointDoc {
         memory: record.memory.map(|memory| StageMemoryDoc {
             own_bytes: memory.own,
             server_bytes: memory.server,
+            server_handles: memory.server_handles,
         }),
         window_opened: Some(opened(record.window_opened)),
         window_s,
@@ -248,7 +249,7 @@ fn load_point(record: &LoadPointRecord) -> LoadPointDoc {
         latency_ns: LatencyDoc::of(all.latency()),
         ops: by_kind(&record.ops, |kind| {
             let ops = &record.ops;
-            op(ops.window(kind), ops.whole(kind), ops.in_flight(kind))
+            op(&ops.window(kind), ops.whole(kind), ops.in_flight(kind))
         }),
         populations: Vec::new(),
         ops_before: Some(record.ops.before()),

@@ -217,8 +217,11 @@ impl<'a> Curve<'a> {
         let row = &self.rows[at];
         let latency = row.latency_ns?;
         let height = self.height();
-        let near =
-            |row: &&CurveRow<'_>| row.is_quotable() && height(row) >= 0.95 * height(&self.rows[at]);
+        // Stages are times, and no clients that could stand beside the peak.
+        let near = |row: &&CurveRow<'_>| {
+            let is_stage = row.load().stage.is_some();
+            !is_stage && row.is_quotable() && height(row) >= 0.95 * height(&self.rows[at])
+        };
         let last = self.rows[at..].iter().take_while(near).last();
         let first = self.rows[..=at].iter().rev().take_while(near).last();
         Some(PeakDoc {

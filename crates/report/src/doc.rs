@@ -24,6 +24,7 @@ mod file;
 mod fileio;
 mod find;
 mod generator;
+mod growing;
 mod host;
 mod machine;
 mod named;
@@ -63,6 +64,7 @@ pub use find::{
 };
 pub(crate) use generator::share_of_time;
 pub use generator::{GeneratorDoc, LatenessDoc, WorkerDoc};
+pub use growing::GrowingDoc;
 pub use host::{HostClockDoc, HostDoc, HostPointDoc};
 pub use machine::MachineDoc;
 pub use named::Named;

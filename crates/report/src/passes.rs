@@ -7,7 +7,7 @@ use smbench_model::record::add_clause;
 use crate::curve::{Curve, CurveRow};
 use crate::doc::{
     CurveDoc, FindDoc, LoadPointDoc, MachineDoc, OutcomeDoc, PeakDoc, RepeatsDoc, RunDoc,
-    ServerLocation,
+    ServerLocation, SoakDoc,
 };
 
 /// Note for passes on machines that differ in more than the number of usable CPUs.
@@ -152,6 +152,12 @@ impl RunDoc {
         let passes = all.load_points.iter().map(|point| point.repeat).max();
         all.plan.repeat = passes.unwrap_or(1);
         Some(all.summarised())
+    }
+
+    /// Returns a document that was saved under load with what follows from its load points.
+    pub(crate) fn completed(self) -> Self {
+        let soak = SoakDoc::of(&self);
+        Self { soak, ..self }.summarised()
     }
 
     fn summarised(mut self) -> Self {

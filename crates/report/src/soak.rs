@@ -1,4 +1,4 @@
-//! Trends of a soak: whether latency, rate, errors or memory drifted under an even load.
+//! Trends of a soak: whether latency, rate, errors, memory or handles drifted under an even load.
 //!
 //! The order of a value that drifts is unlikely without a trend (Mann-Kendall, with the correction
 //! for ties). The change must also be large enough to matter. The size of the change is
@@ -25,8 +25,6 @@ struct WatchedValue {
     share_min: f64,
     /// Smallest change that matters.
     change_min: f64,
-    /// The part of it that each row takes: smbench keeps the numbers of each row.
-    per_row: f64,
     /// Which way is bad.
     bad: Bad,
 }
@@ -39,13 +37,12 @@ enum Bad {
 }
 
 const MIB: f64 = 1_048_576.0;
-const WATCHED: [WatchedValue; 6] = [
+const WATCHED: [WatchedValue; 7] = [
     WatchedValue {
         name: "latency_mean_ns",
         of: |row| row.latency_ns.map(|latency| latency.mean),
         share_min: 0.1,
         change_min: 20_000.0,
-        per_row: 0.0,
         bad: Bad::Up,
     },
     WatchedValue {
@@ -53,7 +50,6 @@ const WATCHED: [WatchedValue; 6] = [
         of: |row| row.latency_ns.map(|latency| latency.p99 as f64),
         share_min: 0.2,
         change_min: 100_000.0,
-        per_row: 0.0,
         bad: Bad::Up,
     },
     WatchedValue {
@@ -61,7 +57,6 @@ const WATCHED: [WatchedValue; 6] = [
         of: |row| Some(row.ops_per_s),
         share_min: 0.1,
         change_min: 0.1,
-        per_row: 0.0,
         bad: Bad::Down,
     },
     WatchedValue {
@@ -69,7 +64,6 @@ const WATCHED: [WatchedValue; 6] = [
         of: |row| Some(row.errors as f64 / row.window_s.max(1e-9)),
         share_min: 0.1,
         change_min: 1e-6,
-        per_row: 0.0,
         bad: Bad::Up,
     },
     WatchedValue {
@@ -77,7 +71,13 @@ const WATCHED: [WatchedValue; 6] = [
         of: |row| row.memory?.server_bytes.map(|bytes| bytes as f64),
         share_min: 0.02,
         change_min: MIB,
-        per_row: 0.0,
+        bad: Bad::Up,
+    },
+    WatchedValue {
+        name: "server_handles",
+        of: |row| row.memory?.server_handles.map(|handles| handles as f64),
+        share_min: 0.02,
+        change_min: 10.0,
         bad: Bad::Up,
     },
     WatchedValue {
@@ -85,7 +85,6 @@ const WATCHED: [WatchedValue; 6] = [
         of: |row| row.memory?.own_bytes.map(|bytes| bytes as f64),
         share_min: 0.02,
         change_min: MIB,
-        per_row: MIB / 2.0,
         bad: Bad::Up,
     },
 ];
@@ -151,6 +150,57 @@ impl SoakDoc {
     }
 }
 
+/// A value whose growth per hour a condition may limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Growing {
+    /// Its name in conditions.
+    pub(crate) name: &'static str,
+    /// The name of its trend.
+    trend: &'static str,
+}
+
+impl Growing {
+    const ALL: [Self; 7] = [
+        Self::of("mean", "latency_mean_ns"),
+        Self::of("p99", "latency_p99_ns"),
+        Self::of("ops/s", "ops_per_s"),
+        Self::of("errors", "errors_per_s"),
+        Self::of("server-memory", "server_memory_bytes"),
+        Self::of("server-handles", "server_handles"),
+        Self::of("own-memory", "own_memory_bytes"),
+    ];
+
+    const fn of(name: &'static str, trend: &'static str) -> Self {
+        Self { name, trend }
+    }
+
+    /// Returns the value with this name.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|growing| growing.name == name)
+    }
+
+    /// Returns the names of all.
+    pub(crate) fn names() -> String {
+        Self::ALL.map(|growing| growing.name).join(", ")
+    }
+
+    /// Returns the growth in percent per hour, or why it is not known. From 0, it is infinite.
+    pub(crate) fn percent_per_hour(self, doc: &RunDoc) -> Result<f64, String> {
+        let soak = doc.soak.as_ref().ok_or("the run is no soak")?;
+        if soak.trends.is_empty() {
+            return Err(soak.sentences().concat());
+        }
+        let mut trends = soak.trends.iter();
+        let trend = trends.find(|trend| trend.name == self.trend);
+        let trend = trend.ok_or_else(|| format!("no row has its {}", self.name))?;
+        let from_zero = match trend.per_hour {
+            0.0 => 0.0,
+            slope => f64::INFINITY.copysign(slope),
+        };
+        Ok(trend.percent_per_hour.unwrap_or(from_zero))
+    }
+}
+
 impl TrendDoc {
     fn sentence(&self) -> String {
         let (name, print): (_, fn(f64) -> String) = match self.name.as_str() {
@@ -159,6 +209,7 @@ impl TrendDoc {
             "ops_per_s" => ("operations per second", |value| units::rate(value)),
             "errors_per_s" => ("errors per second", |value| units::rate(value)),
             "server_memory_bytes" => ("memory of the server", |value| bytes(value as u64)),
+            "server_handles" => ("open handles of the server", |value| format!("{value:.0}")),
             _ => ("memory of smbench", |value| bytes(value as u64)),
         };
         let per_hour = self
@@ -198,8 +249,7 @@ fn trend(watched: &WatchedValue, rows: &[&LoadPointDoc]) -> Option<TrendDoc> {
         Bad::Up => per_s > 0.0,
         Bad::Down => per_s < 0.0,
     };
-    let least = watched.change_min + watched.per_row * all.len() as f64;
-    let matters = change >= least && change >= watched.share_min * first.abs();
+    let matters = change >= watched.change_min && change >= watched.share_min * first.abs();
     let drifts = p < P_MAX && is_worse && matters;
     let per_hour = per_s * 3600.0;
     Some(TrendDoc {

@@ -13,6 +13,7 @@ use std::fmt;
 
 use smbench_model::plan::Plan;
 use smbench_model::setting::Advice;
+use smbench_model::stages::StagesPurpose;
 
 use self::event::EventValue;
 pub use self::required::TimeLimit;
@@ -24,6 +25,7 @@ use crate::doc::{
 };
 use crate::latency::{LatencyDoc, pool};
 use crate::metric::Metric;
+use crate::soak::Growing;
 use crate::units::{counted, percent};
 
 /// A value that makes a run fail.
@@ -58,6 +60,8 @@ enum ThresholdValue {
     Late,
     /// Late frames as a share of all, in percent.
     LateShare,
+    /// Growth of a value of a soak, in percent per hour.
+    Growth(Growing),
 }
 
 /// Error of a text that is not a valid threshold.
@@ -88,6 +92,7 @@ impl ThresholdValue {
             Self::Errors | Self::ErrorShare => "errors",
             Self::Event(value) => value.name(),
             Self::Late | Self::LateShare => "late",
+            Self::Growth(of) => of.name,
         }
     }
 
@@ -97,6 +102,7 @@ impl ThresholdValue {
             Self::Errors => "errors",
             Self::Late => "frames",
             Self::ErrorShare | Self::LateShare => "%",
+            Self::Growth(_) => "%/h",
             Self::Metric(Metric::Throughput) => "Mbit/s",
             Self::Metric(Metric::Operations) => "ops/s",
             Self::Metric(Metric::Cpu | Metric::ServerCpu) => "us",
@@ -108,7 +114,9 @@ impl ThresholdValue {
     const fn is_time(self) -> bool {
         match self {
             Self::Metric(metric) => metric.is_time(),
-            Self::Errors | Self::ErrorShare | Self::Late | Self::LateShare => false,
+            Self::Errors | Self::ErrorShare | Self::Late | Self::LateShare | Self::Growth(_) => {
+                false
+            }
             Self::Event(value) => value.is_time(),
         }
     }
@@ -137,6 +145,8 @@ impl ThresholdValue {
             Self::Errors => counted(value as u64, "error"),
             Self::Late => counted(value as u64, "frame"),
             Self::ErrorShare | Self::LateShare => percent(value),
+            Self::Growth(_) if value.is_infinite() => "growth from 0".to_owned(),
+            Self::Growth(_) => format!("{value:+.1} % per hour"),
             Self::Event(of) => of.print(value),
         }
     }
@@ -159,6 +169,8 @@ impl ThresholdValue {
             (Self::Event(value), _) => value.of(row),
             (Self::Late, _) => row.streams().map(|streams| streams.late as f64),
             (Self::LateShare, _) => row.late_percent(),
+            // It is that of all rows together.
+            (Self::Growth(_), _) => None,
             (Self::Metric(Metric::Throughput), None) => Some(row.throughput_mbps),
             (Self::Metric(Metric::Throughput), Some(op)) => row
                 .op_per_s(op, |op| op.bytes)
@@ -212,6 +224,12 @@ impl Threshold {
         let mut populations = plan.work.populations.iter();
         if is_late && populations.all(|one| one.load.stream().is_none()) {
             let reason = format!("profile {} has no stream", plan.work.profile);
+            return Err(self.not_measured(reason));
+        }
+        let stages = plan.work.stages.as_ref();
+        let is_soak = stages.is_some_and(|stages| stages.purpose == StagesPurpose::Soak);
+        if matches!(self.value, ThresholdValue::Growth(_)) && !is_soak {
+            let reason = Advice("a growth per hour is that of a soak; give @soak").to_string();
             return Err(self.not_measured(reason));
         }
         match self.place {
@@ -271,6 +289,12 @@ impl Threshold {
     }
 
     fn judge_value(&self, doc: &RunDoc) -> Result<ConditionDoc, String> {
+        if let ThresholdValue::Growth(growing) = self.value {
+            let found = growing.percent_per_hour(doc)?;
+            let judged = self.judged(found, "over the soak");
+            let value = judged.value.filter(|value| value.is_finite());
+            return Ok(ConditionDoc { value, ..judged });
+        }
         let curve = Curve::of(&doc.load_points);
         let op = self.op.as_deref();
         let rows = self.rows(doc.pacing, &curve)?;

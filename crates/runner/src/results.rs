@@ -13,6 +13,7 @@ use std::process;
 use std::time::SystemTime;
 
 use smbench_model::setting;
+use smbench_report::doc::{GrowingDoc, LoadPointDoc};
 use smbench_report::{RunDoc, write_iometer_csv};
 
 use crate::failure::Failure;
@@ -99,6 +100,17 @@ impl Results {
             Some(path) => save_copy(doc, path),
             None => Ok(()),
         }
+    }
+
+    /// Adds a load point to the document of a run under load. The copy is written when the load
+    /// has ended.
+    pub fn grow(&mut self, doc: &mut GrowingDoc, row: &LoadPointDoc) -> Result<(), Failure> {
+        fs::create_dir_all(&self.folder).map_err(Failure::write(&self.folder))?;
+        match &self.document {
+            Some(path) if path.exists() => doc.save(row, path)?,
+            _ => self.document = Some(doc.save_under_free_name(row, self.names())?),
+        }
+        Ok(())
     }
 
     /// Returns `STEM.json`, `STEM-2.json` and so on.

@@ -8,7 +8,8 @@ use std::path::{self, Path, PathBuf};
 
 use smbench_engine::run::{MeasuredInterval, Observer, Progress};
 use smbench_model::plan::Plan;
-use smbench_model::record::RunRecord;
+use smbench_model::record::{LoadPointRecord, RunRecord};
+use smbench_report::doc::{GrowingDoc, LoadPointDoc};
 use smbench_report::text::{height, reason_in_brief};
 use smbench_report::{Disclosure, IntervalLog, RunDoc};
 
@@ -35,6 +36,11 @@ pub trait SaveResults {
 
     /// Saves the document of an unfinished run.
     fn save(&mut self, doc: RunDoc) -> Result<(), Failure>;
+
+    /// Adds a load point, which a stage under load has become, to the document.
+    fn grow(&mut self, _doc: &mut GrowingDoc, _row: &LoadPointDoc) -> Result<(), Failure> {
+        Ok(())
+    }
 }
 
 impl SaveResults for &mut Results {
@@ -45,6 +51,18 @@ impl SaveResults for &mut Results {
     fn save(&mut self, doc: RunDoc) -> Result<(), Failure> {
         Results::save(self, &doc)
     }
+
+    fn grow(&mut self, doc: &mut GrowingDoc, row: &LoadPointDoc) -> Result<(), Failure> {
+        Results::grow(self, doc, row)
+    }
+}
+
+/// The document of a load with stages, to which each stage is added when it has ended.
+struct Growing {
+    /// What is known of the run before its load.
+    record: RunRecord,
+    /// `None` before the first stage has ended.
+    doc: Option<GrowingDoc>,
 }
 
 /// The requested interval log.
@@ -132,6 +150,8 @@ pub struct Watch<'a, K> {
     unsaved: Unsaved,
     /// The search whose probes the load points are, if there is one.
     searching: Option<Searching>,
+    /// The document under load, if the load has stages.
+    growing: Option<Growing>,
 }
 
 /// Function that reports an interval of the window.
@@ -157,6 +177,7 @@ impl<'a, K: SaveResults> Watch<'a, K> {
             interim: Vec::new(),
             unsaved: unsaved.clone(),
             searching: None,
+            growing: None,
         }
     }
 
@@ -189,14 +210,40 @@ impl<'a, K: SaveResults> Watch<'a, K> {
         self.part.left.measured(self.part.plan);
         self.observer.points(&doc);
         let lines = self.point_line(&doc);
-        if let (Err(failure), WriteFailure::None) = (self.keep.save(doc), self.write_failure) {
+        let saved = self.keep.save(doc);
+        self.saved(saved);
+        // After it is saved, because a reader of the lines may block.
+        lines.iter().for_each(|line| self.observer.note(line));
+    }
+
+    /// Reports the first failure to save.
+    fn saved(&mut self, saved: Result<(), Failure>) {
+        if let (Err(failure), WriteFailure::None) = (saved, self.write_failure) {
             self.write_failure = WriteFailure::Reported;
             self.observer.note(&format!(
                 "{failure}; the run continues, and writing is tried again"
             ));
         }
-        // After it is saved, because a reader of the lines may block.
-        lines.iter().for_each(|line| self.observer.note(line));
+    }
+
+    /// Adds the row of a stage to the document.
+    fn grow(&mut self, row: &LoadPointRecord) {
+        let Some(growing) = &mut self.growing else {
+            return;
+        };
+        growing.record.load_points = vec![row.clone()];
+        let mut doc = document(&growing.record, self.disclosure.clone());
+        growing.record.load_points.clear();
+        (doc.peak, doc.soak) = (None, None);
+        let Some(row) = doc.load_points.pop().map(LoadPointDoc::under_load) else {
+            return;
+        };
+        let file = growing.doc.get_or_insert_with(|| GrowingDoc::of(&doc));
+        let saved = self.keep.grow(file, &row);
+        self.saved(saved);
+        doc.load_points.push(row);
+        let line = self.point_line(&doc);
+        line.iter().for_each(|line| self.observer.note(line));
     }
 }
 
@@ -269,6 +316,19 @@ impl<K: SaveResults> Observer for Watch<'_, K> {
         for interim in &mut self.interim {
             interim(interval);
         }
+    }
+
+    fn run_begins(&mut self, record: &RunRecord) {
+        // A later pass is saved when it has ended.
+        let grows = record.plan.work.stages.is_some() && record.plan.work.repeat == 1;
+        self.growing = grows.then(|| Growing {
+            record: record.clone(),
+            doc: None,
+        });
+    }
+
+    fn stage_ended(&mut self, row: &LoadPointRecord) {
+        self.grow(row);
     }
 
     fn load_point_ended(&mut self, record: &RunRecord) {

@@ -12,18 +12,17 @@ fn server() -> EmbeddedServer {
     EmbeddedServer::start(EmbeddedOptions::default()).unwrap()
 }
 
+/// Returns the arguments of a run that reads from the server at `url`.
+fn reads<'a>(url: &'a str, options: &[&'a str]) -> Vec<&'a str> {
+    let run = ["run", url, "-p=read-4k", "--threads=2", "--out=results"];
+    [&run[..], options].concat()
+}
+
 fn run(server: &EmbeddedServer, options: &[&str]) -> Value {
     let place = Place::new();
     let url = server.url();
-    let run = [
-        "run",
-        &url,
-        "-p=read-4k",
-        "--threads=2",
-        "--out=results",
-        "--json=-",
-    ];
-    let said = place.smbench_as(server.password(), &[&run[..], options].concat());
+    let options = [&["--json=-"], options].concat();
+    let said = place.smbench_as(server.password(), &reads(&url, &options));
     let doc = json(&said.stdout);
     let shown = place.results();
     let text = place.smbench(&["show", shown[0].to_str().unwrap()]);
@@ -117,14 +116,7 @@ fn a_soak_has_rows_and_trends() {
 fn an_interrupt_keeps_the_stages_that_were_measured() {
     let server = server();
     let (place, url) = (Place::new(), server.url());
-    let run = [
-        "run",
-        &url,
-        "-p=read-4k",
-        "--threads=2",
-        "--out=results",
-        "--stages=1s:2,50m:2",
-    ];
+    let run = reads(&url, &["--stages=1s:2,50m:2"]);
     let running = place.start_as(server.password(), &run);
     // The first stage is long over when the load has lasted for three seconds.
     wait_until(|| server.memory().counts().reads > 0);
@@ -175,6 +167,14 @@ fn stages_that_do_not_fit_are_named() {
             "--stages: events have no place in stages",
         ),
         (
+            &["--stages=2m:5", "--ramp-up=3s"],
+            "--ramp-up: stages say how the load rises: drop ramp_up, or give --ramp-up 0s",
+        ),
+        (
+            &["--stages=2m:5", "--ramp=linear"],
+            "--ramp: stages say how the load rises: drop ramp",
+        ),
+        (
             &["--soak=9m", "--repeat=2"],
             "--soak: a soak has one pass: drop repeat",
         ),
@@ -192,4 +192,52 @@ fn stages_that_do_not_fit_are_named() {
             said.stderr
         );
     }
+}
+
+const COMPANY: &str = r#"
+[[population]]
+name = "office"
+profile = "read-4k"
+share = 100
+[[population]]
+name = "backup"
+profile = "read-4k"
+clients = 2
+start = "1s"
+"#;
+
+/// A record of a stage says what the line did, so that no population begins it later.
+#[test]
+fn populations_begin_with_the_stages_that_they_follow() {
+    let place = Place::new();
+    place.write("late.toml", COMPANY);
+    place.write("together.toml", &COMPANY.replace("start = ", "# start = "));
+    let moved = COMPANY.replace("share = 100", "share = 100\nstart = \"1s\"");
+    place.write("moved.toml", &moved);
+    for (profile, option, refused) in [
+        ("late.toml", "--stages=9s:8", None),
+        (
+            "moved.toml",
+            "--stages=9s:8",
+            Some("a population with a share follows the stages from their start"),
+        ),
+        ("together.toml", "--soak=10s", None),
+        ("late.toml", "--soak=10s", Some("the load of a soak is even")),
+    ] {
+        let said = place.smbench(&["plan", "-p", profile, option]);
+        match refused {
+            None => said.succeeded(),
+            Some(why) => said.failed_with(2, &[why]),
+        }
+    }
+}
+
+#[test]
+fn a_soak_has_the_clients_that_its_populations_say() {
+    let place = Place::new();
+    place.write("fixed.toml", &COMPANY.replace("share = 100", "clients = 3"));
+    let plan = ["plan", "-p=fixed.toml", "--ramp-up=1s", "--json=-"];
+    let said = place.smbench(&[&plan[..], &["--soak=10s"]].concat());
+    said.succeeded();
+    assert_eq!(json(&said.stdout)["plan"]["stages"], "soak 10s:5", "{said:?}");
 }

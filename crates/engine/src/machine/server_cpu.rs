@@ -123,6 +123,15 @@ impl Meter {
         }
     }
 
+    /// Returns how many handles the server's processes have open: files, sockets and others.
+    /// `None` if they are not known.
+    pub(crate) fn handles(&self) -> Option<u64> {
+        match &self.kind {
+            Ok(SourceKind::Processes(listeners)) => listeners.handles(),
+            _ => None,
+        }
+    }
+
     /// Makes a meter for the server at address `here` on this machine, or for one
     /// elsewhere if `here` is `None`. Looks for the server's processes now.
     pub(crate) fn new(source: &CpuSource, here: Option<SocketAddr>) -> Self {

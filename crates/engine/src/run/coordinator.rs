@@ -38,6 +38,7 @@ pub(super) async fn measure(
     mut share: Option<&mut RunShare<'_>>,
     observer: &mut dyn Observer,
 ) -> Result<(), RunError> {
+    observer.run_begins(record);
     let mut number = 0;
     while let Some(load) = course.next(record) {
         number += 1;

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 
 use smbench_model::Nanos;
 use smbench_model::progress::{MeasuredInterval, Progress};
-use smbench_model::record::RunRecord;
+use smbench_model::record::{LoadPointRecord, RunRecord};
 
 /// Interval between two progress reports to the observer.
 pub(super) const PROGRESS_INTERVAL: Nanos = Nanos(500_000_000);
@@ -31,6 +31,14 @@ pub trait Observer {
     /// after its end, from the same thread. An observer that blocks the run for
     /// half a minute misses some intervals.
     fn interval_ended(&mut self, _interval: &MeasuredInterval<'_>) {}
+
+    /// Called once, before the first load point. `record` has none yet.
+    fn run_begins(&mut self, _record: &RunRecord) {}
+
+    /// Called under load when a stage of it has ended, in order. The row is the load point that
+    /// the stage becomes, without what is known only when the load has ended. Not called for the
+    /// last stage.
+    fn stage_ended(&mut self, _row: &LoadPointRecord) {}
 
     /// Called when a load point has ended, before the next one starts. This is the
     /// time to write `record` to disk.

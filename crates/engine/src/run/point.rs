@@ -45,7 +45,7 @@ use hosts::{others, take_others};
 use join::EndedWorkers;
 use judged::{judged, late_steps};
 use populations::{exchange_for, population_loads, population_records};
-use stages::StageMeasurements;
+use stages::{LoadEnd, StagePunctuality};
 use unanswered::nothing_completed;
 use workers::{Observed, Workers, tell};
 
@@ -68,7 +68,7 @@ pub(super) async fn measure(
         own: of_own,
         populations: mut ends,
     } = workers.join().await?;
-    let (observed, cpu_reader) = observed?;
+    let (observed, cpu_reader, rows) = observed?;
     let seen = cpu_reader.seen().await.ok_or(RunError::Panicked)?;
     let point = PointNumber {
         clients: observed.clients,
@@ -97,7 +97,14 @@ pub(super) async fn measure(
         own.into_own_part(context, load, point)
     });
     let of_populations = ends.iter_mut().map(|end| std::mem::take(&mut end.stages));
-    let of_populations = of_populations.collect();
+    let punctuality = StagePunctuality {
+        all: outcome.figures.stages.clone(),
+        populations: of_populations.collect(),
+    };
+    let load_end = LoadEnd {
+        closed: observed.closed,
+        last: outcome.ended,
+    };
     let measured = PointMeasurements {
         observed,
         outcome,
@@ -106,16 +113,8 @@ pub(super) async fn measure(
         series,
         populations: population_records(context, &populations, &exchange, ends, observed),
     };
-    let of_stages = StageMeasurements {
-        context,
-        observed,
-        seen,
-        load_end: measured.outcome.ended,
-        excuse: excuse(context),
-        punctuality: measured.outcome.figures.stages.clone(),
-        of_populations,
-    };
-    let stages = of_stages.records(exchange.finish_stages());
+    let left = exchange.finish_stages();
+    let stages = rows.finish(left, load_end, &punctuality).await;
     let mut record = measured.into_record(context, point);
     record.stages = stages;
     if let (RunRole::First(first), Some(own)) = (context.role, &own) {

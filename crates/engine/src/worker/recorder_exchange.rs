@@ -69,8 +69,8 @@ struct Merging {
     taken: Vec<HandedIn>,
     /// Complete intervals that the coordinator has not seen.
     unseen: Vec<EndedInterval>,
-    /// The sums of the stages of all workers, and of those of each population.
-    stages: StageSums,
+    /// The sums of the stages that were left when all workers had left.
+    left: Vec<StageSums>,
 }
 
 impl RecorderExchange {
@@ -102,7 +102,7 @@ impl RecorderExchange {
                 populations: Vec::new(),
                 taken: Vec::with_capacity(waiting_max + 1),
                 unseen: Vec::new(),
-                stages: StageSums::default(),
+                left: Vec::new(),
             }),
             keeps_all: false,
         }
@@ -210,7 +210,12 @@ impl RecorderExchange {
         drop(merging);
         timeline.end();
         over.extend(std::iter::from_fn(|| timeline.close_next()));
-        lock(&self.merging).stages.all = timeline.take_stages();
+        let left = std::iter::from_fn(|| timeline.take_stage());
+        let left = left.map(|all| StageSums {
+            all,
+            populations: Vec::new(),
+        });
+        lock(&self.merging).left = left.collect();
         let Timeline { tally, series, .. } = timeline;
         (over, tally, series)
     }
@@ -262,7 +267,9 @@ impl RecorderExchange {
         for population in &mut populations {
             population.end();
             while population.close_next().is_some() {}
-            merging.stages.populations.push(population.take_stages());
+            for stage in &mut merging.left {
+                stage.populations.extend(population.take_stage());
+            }
         }
         populations.into_iter().map(Timeline::finish).collect()
     }

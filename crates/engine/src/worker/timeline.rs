@@ -4,7 +4,7 @@
 //! An interval is summarised when no worker can add to it any more. Memory is
 //! bounded by how far apart the workers are.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use smbench_model::Nanos;
 use smbench_model::kind::OpKind;
@@ -69,15 +69,18 @@ pub(super) struct Timeline {
     pub(super) tally: Tally,
     pub(super) series: Series,
     pub(super) live: Live,
-    /// The sums of each stage, if the load has stages.
-    stages: Vec<StageTally>,
+    /// The sums of each stage that was not taken, if the load has stages.
+    stages: VecDeque<StageTally>,
+    /// Index of the first interval of the window that may not be complete.
+    closed: u32,
 }
 
 /// The sums of one stage.
 struct StageTally {
     /// Index of the first interval of the window after it.
     end: u32,
-    tally: Tally,
+    /// `None` before the first operation.
+    tally: Option<Tally>,
 }
 
 impl Timeline {
@@ -93,24 +96,28 @@ impl Timeline {
                 ..Series::default()
             },
             live: Live::default(),
-            stages: Vec::new(),
+            stages: VecDeque::new(),
+            closed: 0,
         }
     }
 
     /// Also sums up each stage; `ends` has the index of the first interval after each.
     pub(super) fn divide(&mut self, ends: &[u32]) {
-        let stages = ends.iter().map(|&end| StageTally {
-            end,
-            tally: Tally::default(),
-        });
+        let stages = ends.iter().map(|&end| StageTally { end, tally: None });
         self.stages = stages.collect();
     }
 
-    /// Returns the sums of each stage. What was done before the window belongs to the first
-    /// one, and what was done after it to the last one.
-    pub(super) fn take_stages(&mut self) -> Vec<Tally> {
-        let stages = std::mem::take(&mut self.stages);
-        stages.into_iter().map(|stage| stage.tally).collect()
+    /// Returns whether the next stage is complete, and is not the last one. What was done before
+    /// the window belongs to the first one, and what was done after it to the last one.
+    pub(super) fn has_ended_stage(&self) -> bool {
+        let next = self.stages.front();
+        self.stages.len() > 1 && next.is_some_and(|stage| stage.end <= self.closed)
+    }
+
+    /// Takes the sums of the next stage, in little memory; `None` if none is left.
+    pub(super) fn take_stage(&mut self) -> Option<Tally> {
+        let stage = self.stages.pop_front()?;
+        Some(stage.tally.unwrap_or_default().packed())
     }
 
     /// Returns the stage of an interval.
@@ -175,9 +182,11 @@ impl Timeline {
         let EndedInterval { interval, recorder } = &over;
         self.tally.add(recorder, interval.place.phase());
         if let Some(stage) = self.stage_of(interval.place) {
-            stage.tally.add(recorder, interval.place.phase());
+            let tally = stage.tally.get_or_insert_default();
+            tally.add(recorder, interval.place.phase());
         }
         if let Position::Window(index) = interval.place {
+            self.closed = index + 1;
             self.series.set(index as usize, recorder);
         }
         self.live = live(*interval, recorder);

@@ -13,7 +13,7 @@ use crate::hooks::HooksRecord;
 use crate::load::Rate;
 use crate::record::{
     CountersRecord, Fairness, GeneratorRecord, HostRecord, Punctuality, Series, StageMemory,
-    StageRecord, Tally, TcpRecord,
+    StageRecord, Tally, TcpRecord, latency_histogram,
 };
 use crate::stages::StagePlace;
 
@@ -221,4 +221,68 @@ pub struct LoadPointRecord {
     pub memory: Option<StageMemory>,
     /// What was measured in each stage, if it is a whole load with stages.
     pub stages: Vec<StageRecord>,
+}
+
+impl PopulationRecord {
+    /// Returns a population of which nothing is known yet.
+    #[must_use]
+    pub fn begun(name: String, clients: u32) -> Self {
+        Self {
+            name,
+            clients,
+            ops: Tally::default(),
+            series: Series::default(),
+            clients_served: 0,
+            punctuality: Punctuality::default(),
+            dropouts: Vec::new(),
+        }
+    }
+}
+
+impl LoadPointRecord {
+    /// Returns a load point of which nothing is known yet but its load.
+    #[must_use]
+    pub fn begun(clients: u32, rate: Option<Rate>, repeat: u32) -> Self {
+        Self {
+            clients,
+            rate,
+            repeat,
+            window_opened: SystemTime::UNIX_EPOCH,
+            window: Duration::ZERO,
+            ops: Tally::default(),
+            series: Series::default(),
+            populations: Vec::new(),
+            drain: Duration::ZERO,
+            final_flush: None,
+            fairness: Fairness::default(),
+            in_flight: Duration::ZERO,
+            punctuality: Punctuality::default(),
+            clients_served: 0,
+            dropouts: Vec::new(),
+            invalid: None,
+            client: ClientUsage::default(),
+            server_cpu: ServerCpuRecord {
+                source: String::new(),
+                used: Err("the load has not ended".to_owned()),
+            },
+            tcp: None,
+            counters: None,
+            generator: GeneratorRecord::default(),
+            hosts: Vec::new(),
+            setup: SetupRecord {
+                session: latency_histogram(),
+                connections: 0,
+                elapsed: Duration::ZERO,
+                attempts: None,
+            },
+            credit_starved: Duration::ZERO,
+            held_back: Duration::ZERO,
+            unsent: 0,
+            hooks: HooksRecord::default(),
+            events: Vec::new(),
+            stage: None,
+            memory: None,
+            stages: Vec::new(),
+        }
+    }
 }

@@ -39,13 +39,15 @@ pub struct StageRecord {
     pub memory: StageMemory,
 }
 
-/// Memory at the end of a stage, in resident bytes; `None` where it is not known.
+/// What processes hold at the end of a stage; `None` where it is not known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StageMemory {
-    /// That of the generator.
+    /// Resident bytes of the generator.
     pub own: Option<u64>,
-    /// That of the server's processes.
+    /// Resident bytes of the server's processes.
     pub server: Option<u64>,
+    /// Handles that the server's processes have open: files, sockets and others.
+    pub server_handles: Option<u64>,
 }
 
 /// The part of a population in a stage.
@@ -79,7 +81,9 @@ impl LoadPointRecord {
         points.collect()
     }
 
-    fn of_stage(&self, stage: StageRecord) -> Self {
+    /// Returns the load point of one of its stages.
+    #[must_use]
+    pub fn of_stage(&self, stage: StageRecord) -> Self {
         let interval = self.series.interval.as_secs().max(1);
         let from = (stage.place.begin.as_secs() / interval) as usize;
         let intervals = from..(stage.place.end().as_secs() / interval) as usize;

@@ -1,5 +1,6 @@
 //! The tally of a load point: all its operations.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
@@ -7,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::incidents::Incidents;
+use super::packed::PackedOps;
 use super::{
     CachingRecord, ChurnRecord, ClosingWaits, DataFaults, LoadEvents, Losses, OpRecord,
     OperationFailure, Recorder, RefusedDirectories, ReplayDifference, Verification,
@@ -43,15 +45,59 @@ static NOTHING: LazyLock<OpRecord> = LazyLock::new(OpRecord::default);
 /// The operations of a load point, over all its intervals and workers.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
-    /// On the heap, because records of load points are passed on by value.
-    window: Box<ByKind<Option<OpRecord>>>,
+    window: WindowOps,
     whole: Box<ByKind<OpTotals>>,
     /// Operations of the workload that succeeded before the window.
     before: u64,
     incidents: Incidents,
 }
 
+/// The operations of a window, by kind.
+#[derive(Clone, Debug)]
+enum WindowOps {
+    /// Ready for more. On the heap, because records of load points are passed on by value.
+    Open(Box<ByKind<Option<OpRecord>>>),
+    /// In little memory.
+    Packed(PackedOps),
+}
+
+impl Default for WindowOps {
+    fn default() -> Self {
+        Self::Open(Box::default())
+    }
+}
+
+impl WindowOps {
+    fn get(&self, kind: OpKind) -> Option<Cow<'_, OpRecord>> {
+        match self {
+            Self::Open(ops) => ops[kind.index()].as_ref().map(Cow::Borrowed),
+            Self::Packed(ops) => ops.get(kind).map(Cow::Owned),
+        }
+    }
+
+    /// Returns the record of a kind, to add to it.
+    fn of_mut(&mut self, kind: OpKind) -> &mut OpRecord {
+        if let Self::Packed(ops) = self {
+            *self = Self::Open(Box::new(ops.unpacked()));
+        }
+        match self {
+            Self::Open(ops) => ops[kind.index()].get_or_insert_default(),
+            Self::Packed(_) => unreachable!("they were unpacked"),
+        }
+    }
+}
+
 impl Tally {
+    /// Returns the same numbers in little memory. To read them takes longer.
+    #[must_use]
+    pub fn packed(self) -> Self {
+        let window = match self.window {
+            WindowOps::Open(ops) => WindowOps::Packed(PackedOps::of(&ops)),
+            packed @ WindowOps::Packed(_) => packed,
+        };
+        Self { window, ..self }
+    }
+
     /// Adds the records of an interval.
     pub fn add(&mut self, part: &Recorder, phase: Phase) {
         for (kind, op) in part.ops() {
@@ -64,7 +110,7 @@ impl Tally {
             }
             // Operations after the load belong to no window, and are kept here.
             if phase == Phase::Window || kind == OpKind::FinalFlush {
-                self.window[kind.index()].get_or_insert_default().merge(op);
+                self.window.of_mut(kind).merge(op);
             }
         }
         self.incidents.merge(&part.incidents);
@@ -72,8 +118,9 @@ impl Tally {
 
     /// Returns the operations of a kind that completed in the window.
     #[must_use]
-    pub fn window(&self, kind: OpKind) -> &OpRecord {
-        self.window[kind.index()].as_ref().unwrap_or(&NOTHING)
+    pub fn window(&self, kind: OpKind) -> Cow<'_, OpRecord> {
+        let op = self.window.get(kind);
+        op.unwrap_or_else(|| Cow::Borrowed(&*NOTHING))
     }
 
     /// Returns all kinds of the workload's operations in the window as one.
@@ -81,8 +128,8 @@ impl Tally {
     pub fn window_all(&self) -> OpRecord {
         let mut all = OpRecord::default();
         for kind in OpKind::ALL.into_iter().filter(|kind| kind.is_asked_for()) {
-            if let Some(op) = &self.window[kind.index()] {
-                all.merge(op);
+            if let Some(op) = self.window.get(kind) {
+                all.merge(&op);
             }
         }
         all
@@ -328,11 +375,18 @@ mod tests {
                     let (one, other) = (tally.window(kind), expected.window(kind));
                     prop_assert_eq!((one.bytes, one.errors), (other.bytes, other.errors));
                     for of in [|op: &OpRecord| op.service.clone(), |op: &OpRecord| op.latency().clone()] {
-                        let (one, other) = (of(one), of(other));
+                        let (one, other) = (of(&one), of(&other));
                         prop_assert_eq!((one.min(), one.max()), (other.min(), other.max()));
                         prop_assert_eq!(one, other);
                     }
                 }
+                // Packed ones are the same, and take more.
+                let mut packed = tally.clone().packed();
+                prop_assert_eq!(packed.window_all().service, tally.window_all().service);
+                prop_assert_eq!(packed.window_all().response, tally.window_all().response);
+                packed.add(&alone[1], Phase::Window);
+                tally.add(&alone[1], Phase::Window);
+                prop_assert_eq!(packed.window_all().service, tally.window_all().service);
             }
         }
 }

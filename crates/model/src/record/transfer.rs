@@ -1,10 +1,12 @@
-//! Histograms as bytes, for records that go from one host of a run to another: the V2 encoding
-//! of `HdrHistogram`. Every count survives.
+//! Histograms as bytes, for records that go from one host of a run to another, and for those
+//! that are kept for long: the V2 encoding of `HdrHistogram`. Every count survives.
 
 use std::fmt;
 
 use hdrhistogram::Histogram;
-use hdrhistogram::serialization::{Deserializer as HdrReader, Serializer as _, V2Serializer};
+use hdrhistogram::serialization::{
+    DeserializeError, Deserializer as HdrReader, Serializer as _, V2SerializeError, V2Serializer,
+};
 use serde::de::Visitor;
 use serde::{Deserializer, Serializer};
 
@@ -16,11 +18,20 @@ pub fn serialize<S: Serializer>(
     histogram: &Histogram<u64>,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
-    let mut bytes = Vec::new();
-    V2Serializer::new()
-        .serialize(histogram, &mut bytes)
-        .map_err(serde::ser::Error::custom)?;
+    let bytes = to_bytes(histogram).map_err(serde::ser::Error::custom)?;
     serializer.serialize_bytes(&bytes)
+}
+
+/// Returns a histogram as bytes.
+pub(super) fn to_bytes(histogram: &Histogram<u64>) -> Result<Vec<u8>, V2SerializeError> {
+    let mut bytes = Vec::new();
+    V2Serializer::new().serialize(histogram, &mut bytes)?;
+    Ok(bytes)
+}
+
+/// Returns the histogram of these bytes.
+pub(super) fn from_bytes(mut bytes: &[u8]) -> Result<Histogram<u64>, DeserializeError> {
+    HdrReader::new().deserialize(&mut bytes)
 }
 
 /// Reads a histogram.
@@ -96,7 +107,7 @@ impl Visitor<'_> for HdrVisitor {
         f.write_str("a histogram as bytes")
     }
 
-    fn visit_bytes<E: serde::de::Error>(self, mut bytes: &[u8]) -> Result<Self::Value, E> {
-        HdrReader::new().deserialize(&mut bytes).map_err(E::custom)
+    fn visit_bytes<E: serde::de::Error>(self, bytes: &[u8]) -> Result<Self::Value, E> {
+        from_bytes(bytes).map_err(E::custom)
     }
 }

@@ -97,7 +97,7 @@ fn clients_follow_the_line() {
 /// The instants of a rate have as many operations before them as the line.
 #[test]
 fn instants_of_a_rate_follow_the_line() {
-    let stages = stages("10s:100/s,20s:100/s,0s:50/s,10s:0/s");
+    let mut walk = stages("10s:100/s,20s:100/s,0s:50/s,10s:0/s").walk();
     for (operations, expected) in [
         (0.0, Some(0.0)),
         (125.0, Some(5.0)),
@@ -107,7 +107,7 @@ fn instants_of_a_rate_follow_the_line() {
         (2500.0 + 187.5, Some(35.0)),
         (2751.0, None),
     ] {
-        let found = stages.time_of(operations);
+        let found = walk.time_of(operations);
         let differs = found
             .zip(expected)
             .map(|(found, at): (f64, f64)| found - at);
@@ -117,6 +117,22 @@ fn instants_of_a_rate_follow_the_line() {
         );
         assert_eq!(found.is_some(), expected.is_some(), "{operations}");
     }
+}
+
+/// A walk that has come far finds the same instants as one that begins anew.
+#[test]
+fn a_walk_goes_on_where_it_was() {
+    let steps: Vec<_> = (0..STAGES_MAX).map(|at| format!("3s:{}/s", at % 7 * 10)).collect();
+    let stages = stages(&steps.join(","));
+    let mut walk = stages.walk();
+    let due = |at: u32| f64::from(at) * 12.5;
+    for at in 0..7000 {
+        let (found, anew) = (walk.time_of(due(at)), stages.walk().time_of(due(at)));
+        let differs = found.zip(anew).map(|(found, anew)| (found - anew).abs());
+        assert!(differs.is_some_and(|by| by < 1e-6), "{at}: {found:?}, {anew:?}");
+    }
+    let end = f64::from(STAGES_MAX as u32) * 3.0 * 60.0;
+    assert_eq!((walk.time_of(end), walk.time_of(end)), (None, None));
 }
 
 #[test]

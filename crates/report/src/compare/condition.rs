@@ -73,7 +73,7 @@ impl FromStr for Condition {
                 "errors have no change in percent: use run {FAIL_IF} 'errors > 0'"
             )));
         }
-        let limit_percent = percent(limit).map_err(wrong)?;
+        let limit_percent = signed_percent(limit).map_err(wrong)?;
         let size = limit_percent.abs();
         match side {
             LimitSide::Below if limit_percent > 0.0 => {
@@ -159,7 +159,7 @@ impl<'a> Phrase<'a> {
 }
 
 /// Parses `-5%`, or with spaces `+ 10 %`.
-fn percent(text: &str) -> Result<f64, &'static str> {
+pub(crate) fn signed_percent(text: &str) -> Result<f64, &'static str> {
     let number = text.trim().strip_suffix('%').ok_or("the limit has no %")?;
     let number = number.trim();
     let signs = usize::from(number.starts_with(['+', '-']));

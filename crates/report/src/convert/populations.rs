@@ -199,7 +199,7 @@ impl PopulationPart<'_> {
             errors: ops.errors(),
             latency_ns: LatencyDoc::of(all.latency()),
             ops: by_kind(ops, |kind| {
-                op(ops.window(kind), ops.whole(kind), ops.in_flight(kind))
+                op(&ops.window(kind), ops.whole(kind), ops.in_flight(kind))
             }),
             whole: by_kind(ops, |kind| ops.whole(kind)),
             failures: failures(ops.failures()),

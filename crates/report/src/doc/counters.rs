@@ -190,7 +190,8 @@ fn sent(record: &LoadPointRecord, is_split: bool) -> BTreeMap<&'static str, Comm
             if names.len() > 1 || is_any {
                 of.has_others = true;
             } else {
-                let times = &record.ops.window(kind).service;
+                let window = record.ops.window(kind);
+                let times = &window.service;
                 of.alone.0 += times.len();
                 of.alone.1 += times.mean() * times.len() as f64;
             }

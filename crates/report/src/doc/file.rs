@@ -111,6 +111,14 @@ pub(crate) fn to_json(doc: &impl Serialize) -> String {
 
 /// Writes a document and replaces an older one atomically.
 pub(crate) fn save(doc: &impl Serialize, path: &Path) -> Result<(), SaveError> {
+    save_written(path, |file| file.write_all(to_json(doc).as_bytes()))
+}
+
+/// Replaces a file atomically by what `write` writes.
+pub(super) fn save_written(
+    path: &Path,
+    write: impl FnOnce(&mut fs::File) -> io::Result<()>,
+) -> Result<(), SaveError> {
     let at = |source| SaveError {
         path: path.to_owned(),
         source,
@@ -119,7 +127,7 @@ pub(crate) fn save(doc: &impl Serialize, path: &Path) -> Result<(), SaveError> {
     if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
         return Err(at(io::Error::other("not a regular file")));
     }
-    write_beside(doc, path, |temporary| fs::rename(temporary, path)).map_err(at)
+    write_beside(write, path, |temporary| fs::rename(temporary, path)).map_err(at)
 }
 
 /// Writes a document to the first of `paths` that does not exist yet.
@@ -127,9 +135,17 @@ pub(super) fn save_under_free_name(
     doc: &impl Serialize,
     paths: impl IntoIterator<Item = PathBuf>,
 ) -> Result<PathBuf, SaveError> {
+    save_written_under_free_name(paths, |file| file.write_all(to_json(doc).as_bytes()))
+}
+
+/// Saves what `write` writes as the first of `paths` that does not exist yet.
+pub(super) fn save_written_under_free_name(
+    paths: impl IntoIterator<Item = PathBuf>,
+    write: impl FnOnce(&mut fs::File) -> io::Result<()>,
+) -> Result<PathBuf, SaveError> {
     let mut paths = paths.into_iter().peekable();
     let first = paths.peek().cloned().unwrap_or_default();
-    write_beside(doc, &first, |temporary| {
+    write_beside(write, &first, |temporary| {
         for path in paths {
             match name_new(temporary, &path) {
                 Ok(()) => return Ok(path),
@@ -145,16 +161,16 @@ pub(super) fn save_under_free_name(
     })
 }
 
-/// Writes a document to a temporary file next to `path`. Then calls `name`, which
+/// Lets `write` write to a temporary file next to `path`. Then calls `name`, which
 /// gives the file its final name.
 fn write_beside<T>(
-    doc: &impl Serialize,
+    write: impl FnOnce(&mut fs::File) -> io::Result<()>,
     path: &Path,
     name: impl FnOnce(&Path) -> io::Result<T>,
 ) -> io::Result<T> {
     let (mut file, temporary) = create_beside(path)?;
-    let mut write = || {
-        file.write_all(to_json(doc).as_bytes())?;
+    let write = || {
+        write(&mut file)?;
         // Otherwise the name could reach the disk before the data. The file would
         // then be empty after a power cut.
         file.sync_all()

@@ -305,6 +305,27 @@ impl LoadPointDoc {
         }
     }
 
+    /// Returns the load point of a stage under load, without what is known only when the load
+    /// has ended.
+    #[must_use]
+    pub fn under_load(mut self) -> Self {
+        for population in &mut self.populations {
+            population.offered = None;
+        }
+        Self {
+            clients_served: None,
+            stalled: None,
+            stalled_ns: None,
+            generator_limited: None,
+            generator: None,
+            offered: None,
+            streams: None,
+            unanswered_ns_max: None,
+            drain_s: None,
+            ..self
+        }
+    }
+
     /// Returns whether a rate was requested and not reached.
     #[must_use]
     pub fn misses_rate(&self) -> bool {

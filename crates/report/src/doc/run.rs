@@ -222,7 +222,8 @@ impl RunDoc {
             .iter()
             .try_for_each(consistent)
             .map_err(|detail| malformed(path, &detail))?;
-        Ok(doc)
+        let is_grown = doc.peak.is_none() && doc.plan.stages.is_some();
+        Ok(if is_grown { doc.completed() } else { doc })
     }
 }
 

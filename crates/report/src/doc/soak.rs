@@ -20,7 +20,7 @@ pub struct SoakDoc {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TrendDoc {
     /// The value: `latency_mean_ns`, `latency_p99_ns`, `ops_per_s`, `errors_per_s`,
-    /// `server_memory_bytes` or `own_memory_bytes`.
+    /// `server_memory_bytes`, `server_handles` or `own_memory_bytes`.
     pub name: String,
     /// The median of the first rows, a fifth of all.
     pub first: f64,
@@ -40,11 +40,15 @@ pub struct TrendDoc {
     pub since_s: Option<f64>,
 }
 
-/// Memory at the end of a stage.
+/// Memory and handles at the end of a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StageMemoryDoc {
     /// Resident bytes of smbench; `null` if the system does not tell.
     pub own_bytes: Option<u64>,
     /// Resident bytes of the server's processes; `null` if they are not known.
     pub server_bytes: Option<u64>,
+    /// Files, sockets and other handles that the server's processes have open. Absent if they are
+    /// not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_handles: Option<u64>,
 }

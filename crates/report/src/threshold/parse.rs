@@ -7,8 +7,9 @@ use smbench_model::units::{parse_count, parse_duration, parse_number};
 
 use super::event::EventValue;
 use super::{Threshold, ThresholdError, ThresholdValue};
-use crate::compare::{METRICS, Phrase};
+use crate::compare::{At, METRICS, Phrase, signed_percent};
 use crate::metric::Metric;
+use crate::soak::Growing;
 use crate::units::plain;
 
 impl FromStr for Threshold {
@@ -17,6 +18,12 @@ impl FromStr for Threshold {
     fn from_str(text: &str) -> Result<Self, ThresholdError> {
         let wrong = |reason: &str| ThresholdError(reason.to_owned());
         let phrase = Phrase::parse(text).map_err(wrong)?;
+        if let Some(percent) = phrase.limit.trim().strip_suffix("/h") {
+            return growth(text, &phrase, percent).map_err(ThresholdError);
+        }
+        if let "server-memory" | "server-handles" | "own-memory" = phrase.name {
+            return Err(wrong("the limit of memory and handles is a growth, such as +10%/h"));
+        }
         let event = phrase
             .op
             .and_then(|first| EventValue::named(first, phrase.name));
@@ -65,6 +72,26 @@ impl FromStr for Threshold {
             limit: limit(phrase.limit, value).map_err(ThresholdError)?,
         })
     }
+}
+
+/// Reads a condition on the growth of a value: `server-memory > +10%/h`.
+fn growth(text: &str, phrase: &Phrase<'_>, percent: &str) -> Result<Threshold, String> {
+    let growing = Growing::named(phrase.name).ok_or_else(|| {
+        let (name, names) = (plain(phrase.name), Growing::names());
+        format!("the growth of `{name}` is not known, only that of {names}")
+    })?;
+    if phrase.op.is_some() || phrase.place != At::Usual {
+        return Err("a growth is that of all clients over the whole soak".to_owned());
+    }
+    Ok(Threshold {
+        text: plain(text.trim()),
+        population: None,
+        op: None,
+        value: ThresholdValue::Growth(growing),
+        place: At::Usual,
+        side: phrase.side,
+        limit: signed_percent(percent)?,
+    })
 }
 
 /// Parses the limit of a value: `5ms`, `800`, `1.5Gbit/s`, `0`.

@@ -28,6 +28,7 @@ impl ThresholdValue {
             Self::Event(_)
             | Self::Late
             | Self::LateShare
+            | Self::Growth(_)
             | Self::Metric(Metric::Cpu | Metric::ServerCpu) => None,
             Self::Metric(metric) => metric.latency(&population.latency(op)?),
         }

@@ -84,7 +84,8 @@ impl Threshold {
                 ThresholdValue::Metric(Metric::Cpu | Metric::ServerCpu)
                 | ThresholdValue::Event(_)
                 | ThresholdValue::Late
-                | ThresholdValue::LateShare,
+                | ThresholdValue::LateShare
+                | ThresholdValue::Growth(_),
                 _,
             )
             | (_, At::Peak) => false,
@@ -121,7 +122,7 @@ impl Threshold {
                 };
                 bytes as f64 * 8.0 / 1e6 / length_s
             }
-            ThresholdValue::Event(_) => return None,
+            ThresholdValue::Event(_) | ThresholdValue::Growth(_) => return None,
             ThresholdValue::Metric(Metric::Operations) => ops.count() as f64 / length_s,
             ThresholdValue::Metric(metric) => metric.latency(&LatencyDoc::of(ops.latency())?)?,
         };

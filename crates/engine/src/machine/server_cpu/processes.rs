@@ -151,6 +151,18 @@ impl Listeners {
         (sum > 0).then_some(sum)
     }
 
+    /// Returns how many descriptors the listeners and all processes that they have started have
+    /// open. `None` if they cannot be read.
+    pub(crate) fn handles(&self) -> Option<u64> {
+        let stats = stats().ok()?;
+        let open = family(&stats, &self.pids).filter_map(|pid| {
+            let descriptors = fs::read_dir(format!("/proc/{pid}/fd")).ok()?;
+            Some(descriptors.count() as u64)
+        });
+        let sum = open.sum();
+        (sum > 0).then_some(sum)
+    }
+
     /// Fails if this process, the generator, is one of the listeners or was started
     /// by one. Its CPU time would otherwise count as the server's.
     pub(crate) fn are_others(self) -> Result<Self, String> {

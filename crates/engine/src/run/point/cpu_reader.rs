@@ -11,7 +11,7 @@ use std::pin::pin;
 
 use smbench_model::Nanos;
 use smbench_model::record::{ClientUsage, CountersRecord, StageMemory};
-use tokio::sync::oneshot;
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use crate::machine::cancel::Cancel;
@@ -60,6 +60,12 @@ async fn read_counters(meter: &CounterMeter) -> Option<ServerCounterReading> {
 /// Handle of the running thread.
 pub(super) struct CpuReader(oneshot::Receiver<Seen>);
 
+/// The instants between the stages of a load; `None` if it has none.
+pub(super) type StageInstants = Option<Vec<Nanos>>;
+
+/// Receives the readings at the start and at the end of each stage, if the load has stages.
+pub(super) type StageReadings = mpsc::UnboundedReceiver<StageReading>;
+
 /// The readings of the thread.
 pub(super) struct Seen {
     opened: (Nanos, Usage),
@@ -72,33 +78,32 @@ pub(super) struct Seen {
     pub(super) tcp: [Option<TcpReading>; 2],
     /// What the server counted under the whole load, if that was asked for.
     pub(super) counters: Option<CountersRecord>,
-    /// The readings between stages, if the load has stages.
-    pub(super) between: Vec<StageReading>,
-    /// Memory at the end of each stage.
-    pub(super) memory: Vec<StageMemory>,
 }
 
-/// The readings between two stages.
-#[derive(Clone)]
+/// The readings at the start of the first stage, or at the end of a stage.
 pub(super) struct StageReading {
+    /// The number of stages before it.
+    pub(super) number: usize,
     used: (Nanos, Usage),
-    server: Option<Reading>,
+    server: Reading,
     tcp: Option<TcpReading>,
+    pub(super) memory: StageMemory,
 }
 
 impl CpuReader {
     /// Starts the thread, which waits for the window.
     pub(super) fn start(
         schedules: (Schedule, Schedules),
-        stage_ends: Vec<Nanos>,
+        stage_ends: StageInstants,
         cancel: Cancel,
         meters: Meters,
         (mut load, kept): (LoadGone, KeptSessions),
-    ) -> std::io::Result<Self> {
+    ) -> std::io::Result<(Self, StageReadings)> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_time()
             .build()?;
         let (tell, receiver) = oneshot::channel();
+        let (of_stages, readings) = mpsc::unbounded_channel();
         std::thread::Builder::new()
             .name("smbench-cpu".to_owned())
             .spawn(move || {
@@ -111,8 +116,9 @@ impl CpuReader {
                 let is_needed = server.is_of_processes() || tcp.is_some() || counters.is_some();
                 let kept = is_needed.then_some(kept);
                 let seen = runtime.block_on(async {
-                    let meters = (server, tcp);
-                    let seen = watch(schedules, stage_ends, cancel, meters, &mut load).await;
+                    let look = Look { server, tcp };
+                    let stages = StageLooks::new(&look, stage_ends, of_stages);
+                    let seen = watch(schedules, stages, cancel, &look, &mut load).await;
                     Seen {
                         counters: counted(counters, &mut load).await,
                         ..seen
@@ -122,7 +128,7 @@ impl CpuReader {
                 // The coordinator may have ended already and dropped the receiver.
                 let _ = tell.send(seen);
             })?;
-        Ok(Self(receiver))
+        Ok((Self(receiver), readings))
     }
 
     /// Returns the readings when the window is over; `None` only if the thread
@@ -132,11 +138,81 @@ impl CpuReader {
     }
 }
 
+/// Reads the server and TCP.
+#[derive(Clone)]
+struct Look {
+    server: Meter,
+    tcp: Option<TcpWatch>,
+}
+
+impl Look {
+    fn read(&self) -> (Reading, Option<TcpReading>) {
+        self.server
+            .read_after(|| self.tcp.as_ref().map(TcpWatch::read))
+    }
+
+    /// Reads on another thread, because a server's exporter may be slow.
+    fn start(&self) -> JoinHandle<(Reading, Option<TcpReading>)> {
+        let look = self.clone();
+        tokio::task::spawn_blocking(move || look.read())
+    }
+
+    fn memory(&self) -> StageMemory {
+        StageMemory {
+            own: process::resident_bytes(),
+            server: self.server.memory(),
+            server_handles: self.server.handles(),
+        }
+    }
+}
+
+/// Reads between stages.
+struct StageLooks {
+    look: Look,
+    /// The instants between stages.
+    ends: Vec<Nanos>,
+    /// The number of readings so far.
+    done: usize,
+    /// `None` if the load has no stages.
+    tell: Option<mpsc::UnboundedSender<StageReading>>,
+}
+
+impl StageLooks {
+    fn new(look: &Look, ends: StageInstants, tell: mpsc::UnboundedSender<StageReading>) -> Self {
+        Self {
+            look: look.clone(),
+            tell: ends.is_some().then_some(tell),
+            ends: ends.unwrap_or_default(),
+            done: 0,
+        }
+    }
+
+    /// Reads on another thread, and tells what it has read.
+    fn start(&mut self, used: (Nanos, Usage)) {
+        let Some(tell) = self.tell.clone() else {
+            return;
+        };
+        let (look, number) = (self.look.clone(), self.done);
+        self.done += 1;
+        tokio::task::spawn_blocking(move || {
+            let (server, tcp) = look.read();
+            // The coordinator may have ended already and dropped the receiver.
+            let _ = tell.send(StageReading {
+                number,
+                used,
+                server,
+                tcp,
+                memory: look.memory(),
+            });
+        });
+    }
+}
+
 async fn watch(
     (schedule, schedules): (Schedule, Schedules),
-    stage_ends: Vec<Nanos>,
+    mut stages: StageLooks,
     cancel: Cancel,
-    (meter, tcp): (Meter, Option<TcpWatch>),
+    look: &Look,
     load: &mut LoadGone,
 ) -> Seen {
     let mut over = pin!(async {
@@ -145,38 +221,20 @@ async fn watch(
             () = cancel.cancelled() => {}
         }
     });
-    // On another thread, because a server's exporter may be slow.
-    let look = || {
-        let (meter, tcp) = (meter.clone(), tcp.clone());
-        let tcp = move || tcp.map(|tcp| tcp.read());
-        tokio::task::spawn_blocking(move || meter.read_after(tcp))
-    };
     tokio::select! {
         () = tokio::time::sleep_until(clock::timer(schedule.open)) => {}
         () = &mut over => {
             let now = read();
-            return Seen { opened: now, closed: now, server: [None, None], tcp: [None, None], counters: None, between: Vec::new(), memory: Vec::new() };
+            return Seen { opened: now, closed: now, server: [None, None], tcp: [None, None], counters: None };
         }
     }
     let opened = read();
-    let at_open = look();
-    let mut readings = Vec::new();
-    let mut memories = Vec::new();
-    let look_at_memory = || {
-        let meter = meter.clone();
-        tokio::task::spawn_blocking(move || StageMemory {
-            own: process::resident_bytes(),
-            server: meter.memory(),
-        })
-    };
-    let has_stages = !stage_ends.is_empty();
+    let at_open = look.start();
+    stages.start(opened);
     let mut is_over = false;
-    for end in stage_ends {
+    for end in std::mem::take(&mut stages.ends) {
         tokio::select! {
-            () = tokio::time::sleep_until(clock::timer(end)) => {
-                readings.push((read(), look()));
-                memories.push(look_at_memory());
-            }
+            () = tokio::time::sleep_until(clock::timer(end)) => stages.start(read()),
             () = &mut over => {
                 is_over = true;
                 break;
@@ -190,29 +248,16 @@ async fn watch(
         }
     }
     let closed = read();
-    let at_close = look();
-    if has_stages {
-        memories.push(look_at_memory());
-    }
+    let at_close = look.start();
+    stages.start(closed);
     let (server_open, tcp_open) = finished(at_open).await;
     let (server_close, tcp_close) = finished(at_close).await;
-    let mut between = Vec::new();
-    for (used, look) in readings {
-        let (server, tcp) = finished(look).await;
-        between.push(StageReading { used, server, tcp });
-    }
-    let mut memory = Vec::new();
-    for look in memories {
-        memory.push(look.await.unwrap_or_default());
-    }
     Seen {
         opened,
         closed,
         server: [server_open, server_close],
         tcp: [tcp_open, tcp_close],
         counters: None,
-        between,
-        memory,
     }
 }
 
@@ -253,22 +298,15 @@ async fn finished(
 }
 
 impl Seen {
-    /// Returns the readings at both ends of the stage with this index.
-    pub(super) fn of_stage(&self, index: usize) -> Self {
-        let [opened, closed] = [index.checked_sub(1), Some(index)].map(|at| self.between.get(at?));
-        let of = |reading: &StageReading| (reading.server.clone(), reading.tcp.clone());
-        let [server_open, server_close] = self.server.clone();
-        let [tcp_open, tcp_close] = self.tcp.clone();
-        let (server_open, tcp_open) = opened.map_or((server_open, tcp_open), of);
-        let (server_close, tcp_close) = closed.map_or((server_close, tcp_close), of);
+    /// Returns the readings at both ends of a stage.
+    pub(super) fn of_stage(opening: &StageReading, closing: &StageReading) -> Self {
+        let both = [opening, closing];
         Self {
-            opened: opened.map_or(self.opened, |reading| reading.used),
-            closed: closed.map_or(self.closed, |reading| reading.used),
-            server: [server_open, server_close],
-            tcp: [tcp_open, tcp_close],
+            opened: opening.used,
+            closed: closing.used,
+            server: both.map(|reading| Some(reading.server.clone())),
+            tcp: both.map(|reading| reading.tcp.clone()),
             counters: None,
-            between: Vec::new(),
-            memory: Vec::new(),
         }
     }
 
@@ -331,8 +369,9 @@ mod tests {
         let cancel = Cancel::default();
         let (_schedules, schedules) = tokio::sync::watch::channel(Some(schedule));
         let schedules = (schedule, schedules);
-        let cpu_reader =
-            CpuReader::start(schedules, Vec::new(), cancel.clone(), meters, (load, kept)).unwrap();
+        let load = (load, kept);
+        let (cpu_reader, _) =
+            CpuReader::start(schedules, None, cancel.clone(), meters, load).unwrap();
         // Waits so that the thread has reached the window if it is open.
         tokio::time::sleep(Duration::from_millis(50)).await;
         what_ends_it(held, &cancel);

@@ -1,16 +1,22 @@
-//! The stages of a load point: where they end, and what was measured in each.
+//! The stages of a load point: where they end, and what was measured in each. Each becomes a
+//! record when it has ended, under load.
+
+use std::collections::{BTreeMap, VecDeque};
 
 use smbench_model::Nanos;
-use smbench_model::record::{PopulationStage, Punctuality, StageRecord, Tally};
+use smbench_model::progress::PointNumber;
+use smbench_model::record::{
+    ClientUsage, LoadPointRecord, PopulationRecord, PopulationStage, Punctuality, StageRecord,
+};
 use smbench_model::stages::{StagePlace, Stages};
 
-use super::cpu_reader::Seen;
+use super::cpu_reader::{Seen, StageInstants, StageReading, StageReadings};
 use super::failed::Excuse;
-use super::objection_to;
-use super::workers::Observed;
+use super::{excuse, objection_to};
 use crate::machine::{clock, tcp};
+use crate::run::Observer;
 use crate::run::context::Context;
-use crate::worker::recorder_exchange::StageSums;
+use crate::worker::recorder_exchange::{RecorderExchange, StageSums};
 use crate::worker::schedule::Schedule;
 
 /// Returns the index of the first interval of the window after each stage.
@@ -23,86 +29,196 @@ pub(super) fn stage_ends(stages: &Stages) -> Vec<u32> {
     ends.map(|end| end as u32).collect()
 }
 
-/// Returns the instants between stages, in the window of `schedule`.
-pub(super) fn ends_between(stages: Option<&Stages>, schedule: &Schedule) -> Vec<Nanos> {
-    let places = stages.into_iter().flat_map(Stages::places);
-    let ends = places.map(|place| schedule.open + place.end().into());
-    ends.filter(|end| *end < schedule.close).collect()
+/// Returns the instants between stages, in the window of `schedule`; `None` without stages.
+pub(super) fn ends_between(stages: Option<&Stages>, schedule: &Schedule) -> StageInstants {
+    let ends = stages?
+        .places()
+        .map(|place| schedule.open + place.end().into());
+    Some(ends.filter(|end| *end < schedule.close).collect())
 }
 
-/// Returns what was counted in a stage.
-fn of_stage(counts: &[Punctuality], index: usize) -> Punctuality {
-    counts.get(index).copied().unwrap_or_default()
-}
-
-/// What the stages of a load point have in common.
-pub(super) struct StageMeasurements<'a> {
-    pub(super) context: &'a Context<'a>,
-    pub(super) observed: &'a Observed,
-    pub(super) seen: &'a Seen,
-    /// Instant at which the last operation ended.
-    pub(super) load_end: Nanos,
+/// The stages of a load point, of which each becomes a record when it has ended.
+pub(super) struct StageRows<'a> {
+    context: &'a Context<'a>,
+    /// Start of the window.
+    open: Nanos,
     /// What may go wrong with operations.
-    pub(super) excuse: Excuse,
-    /// How punctual the actions of each stage were.
-    pub(super) punctuality: Vec<Punctuality>,
-    /// Those of each population, if there are several.
-    pub(super) of_populations: Vec<Vec<Punctuality>>,
+    excuse: Excuse,
+    places: Vec<StagePlace>,
+    /// The operations of the stages that have no record yet, the next one first.
+    sums: VecDeque<StageSums>,
+    coming: StageReadings,
+    /// The readings, by the number of stages before them. Those of no use are gone.
+    readings: BTreeMap<usize, StageReading>,
+    records: Vec<StageRecord>,
 }
 
-impl StageMeasurements<'_> {
-    /// Returns what was measured in each stage that began.
-    pub(super) fn records(&self, sums: StageSums) -> Vec<StageRecord> {
-        let stages = self.context.plan.work.stages.iter();
-        let places = stages.flat_map(Stages::places);
-        let mut populations: Vec<_> = sums.populations.into_iter().map(Vec::into_iter).collect();
-        let measured = places.zip(sums.all).enumerate();
-        let records = measured.map(|(index, (place, ops))| {
-            let populations = populations.iter_mut().filter_map(Iterator::next);
-            let punctual = self.of_populations.iter().map(|of| of_stage(of, index));
-            let populations = populations.zip(punctual);
-            let populations =
-                populations.map(|(ops, punctuality)| PopulationStage { ops, punctuality });
-            let populations = populations.collect();
-            self.record(index, place, ops, populations)
-        });
-        records
-            .take_while(|record| !record.window.is_zero())
-            .collect()
+/// How punctual the actions of each stage were.
+pub(super) struct StagePunctuality {
+    pub(super) all: Vec<Punctuality>,
+    /// Those of each population, if there are several.
+    pub(super) populations: Vec<Vec<Punctuality>>,
+}
+
+impl<'a> StageRows<'a> {
+    pub(super) fn new(context: &'a Context<'a>, open: Nanos, coming: StageReadings) -> Self {
+        let stages = context.plan.work.stages.iter();
+        Self {
+            context,
+            open,
+            excuse: excuse(context),
+            places: stages.flat_map(Stages::places).collect(),
+            sums: VecDeque::new(),
+            coming,
+            readings: BTreeMap::new(),
+            records: Vec::new(),
+        }
     }
 
-    fn record(
-        &self,
-        index: usize,
-        place: StagePlace,
-        ops: Tally,
-        populations: Vec<PopulationStage>,
-    ) -> StageRecord {
-        let begin = self.observed.schedule.open + place.begin.into();
-        let end = (begin + place.length.into()).min(self.observed.closed);
-        let window = end.since(begin);
-        let seen = self.seen.of_stage(index);
-        let (client, machine_busy) = seen.usage(window);
-        let [opening, closing] = seen.server.clone();
-        let meter = &self.context.server_cpu;
-        let server_cpu = meter.between(opening, closing, window, self.load_end);
-        let tcp = self.context.tcp.as_ref().map(|watch| {
-            let [opening, closing] = seen.tcp.clone();
-            watch.clone().and_then(|_| tcp::between(opening, closing))
+    /// Makes the records of the stages that have ended, and tells the observer of each.
+    pub(super) fn follow(
+        &mut self,
+        exchange: &RecorderExchange,
+        point: PointNumber,
+        observer: &mut dyn Observer,
+    ) {
+        if self.places.is_empty() {
+            return;
+        }
+        while let Ok(reading) = self.coming.try_recv() {
+            self.readings.insert(reading.number, reading);
+        }
+        self.sums.extend(exchange.ended_stages());
+        let before = self.records.len();
+        let next = |rows: &Self| rows.records.len() + 1;
+        while !self.sums.is_empty() && self.readings.contains_key(&next(self)) {
+            self.add(Ended::UnderLoad);
+        }
+        let new = &self.records[before..];
+        if new.is_empty() {
+            return;
+        }
+        let whole = self.so_far(exchange, point);
+        for stage in new {
+            observer.stage_ended(&whole.of_stage(stage.clone()));
+        }
+    }
+
+    /// Returns what is known of the load point under load.
+    fn so_far(&self, exchange: &RecorderExchange, point: PointNumber) -> LoadPointRecord {
+        let stages = self.context.plan.work.stages.as_ref();
+        let interval = stages.and_then(Stages::interval).unwrap_or_default();
+        let (mut series, of_each) = exchange.series();
+        series.interval = interval;
+        let populations = self.context.plan.work.populations.iter().zip(of_each);
+        let populations = populations.map(|(population, mut series)| {
+            series.interval = interval;
+            let name = population.name.clone().unwrap_or_default();
+            PopulationRecord {
+                series,
+                ..PopulationRecord::begun(name, population.max_clients())
+            }
         });
-        StageRecord {
-            invalid: objection_to(&ops, self.excuse),
+        LoadPointRecord {
+            series,
+            populations: populations.collect(),
+            ..LoadPointRecord::begun(point.clients, point.rate, point.repeat)
+        }
+    }
+
+    /// Returns the records of all stages that began, after the load. `left` has the operations
+    /// of those that had not ended under load.
+    pub(super) async fn finish(
+        mut self,
+        left: Vec<StageSums>,
+        ended: LoadEnd,
+        punctuality: &StagePunctuality,
+    ) -> Vec<StageRecord> {
+        while let Some(reading) = self.coming.recv().await {
+            self.readings.insert(reading.number, reading);
+        }
+        self.sums.extend(left);
+        while !self.sums.is_empty() {
+            self.add(Ended::With(ended));
+        }
+        let all = self.records.iter_mut().enumerate();
+        for (index, record) in all {
+            let of_stage = |counts: &[Punctuality]| counts.get(index).copied().unwrap_or_default();
+            record.punctuality = of_stage(&punctuality.all);
+            let populations = record.populations.iter_mut().zip(&punctuality.populations);
+            for (population, counts) in populations {
+                population.punctuality = of_stage(counts);
+            }
+        }
+        let began = self.records.into_iter();
+        began.take_while(|record| !record.window.is_zero()).collect()
+    }
+
+    /// Adds the record of the next stage, whose operations are known.
+    fn add(&mut self, ended: Ended) {
+        let index = self.records.len();
+        let (Some(place), Some(sums)) = (self.places.get(index).copied(), self.sums.pop_front()) else {
+            return;
+        };
+        let begin = self.open + place.begin.into();
+        let end = begin + place.length.into();
+        let (end, load_end) = match ended {
+            Ended::UnderLoad => (end, Nanos::MAX),
+            Ended::With(load) => (end.min(load.closed), load.last),
+        };
+        let window = end.since(begin);
+        let opening = self.readings.remove(&index);
+        let closing = self.readings.get(&(index + 1));
+        let seen = opening.zip(closing);
+        let seen = seen.map(|(opening, closing)| Seen::of_stage(&opening, closing));
+        let memory = closing.map(|closing| closing.memory).unwrap_or_default();
+        let (client, machine_busy) = match &seen {
+            Some(seen) => seen.usage(window),
+            None => (ClientUsage::default(), None),
+        };
+        let meter = &self.context.server_cpu;
+        let ([opening, closing], [tcp_opening, tcp_closing]) =
+            seen.map_or_else(Default::default, |seen| (seen.server, seen.tcp));
+        let server_cpu = meter.between(opening, closing, window, load_end);
+        let tcp = self.context.tcp.as_ref().map(|watch| {
+            watch.clone().and_then(|_| tcp::between(tcp_opening, tcp_closing))
+        });
+        let populations = sums.populations.into_iter();
+        let populations = populations.map(|ops| PopulationStage {
+            ops,
+            punctuality: Punctuality::default(),
+        });
+        self.records.push(StageRecord {
+            invalid: objection_to(&sums.all, self.excuse),
             place,
             window: window.into(),
             window_opened: clock::wall_at(begin),
-            ops,
-            punctuality: of_stage(&self.punctuality, index),
-            populations,
+            ops: sums.all,
+            punctuality: Punctuality::default(),
+            populations: populations.collect(),
             client,
             machine_busy,
             server_cpu,
             tcp,
-            memory: self.seen.memory.get(index).copied().unwrap_or_default(),
-        }
+            memory,
+        });
     }
+}
+
+/// When the next stage ended.
+#[derive(Clone, Copy)]
+enum Ended {
+    /// Before the load did.
+    UnderLoad,
+    /// Perhaps with the load.
+    With(LoadEnd),
+}
+
+/// The end of a load.
+#[derive(Clone, Copy)]
+pub(super) struct LoadEnd {
+    /// Instant at which the window closed.
+    pub(super) closed: Nanos,
+    /// Instant at which the last operation ended.
+    pub(super) last: Nanos,
 }

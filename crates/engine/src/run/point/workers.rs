@@ -21,7 +21,7 @@ use super::cpu_reader::{CpuReader, Meters};
 use super::events::RunningEvents;
 use super::populations::{OwnWorker, PopulationLoad, workers_of};
 use super::set_up::SetUp;
-use super::stages::ends_between;
+use super::stages::{StageRows, ends_between};
 use super::until_steady::UntilSteady;
 use crate::hosts::Upstream;
 use crate::machine::{clock, process};
@@ -228,13 +228,13 @@ impl Workers {
     }
 
     /// Sets up all sessions, starts the load and follows it to its end.
-    pub(super) async fn run(
+    pub(super) async fn run<'a>(
         &mut self,
         load: (LoadGone, KeptSessions),
-        context: &Context<'_>,
+        context: &'a Context<'_>,
         point: PointNumber,
         observer: &mut dyn Observer,
-    ) -> Result<(Observed, CpuReader), RunError> {
+    ) -> Result<(Observed, CpuReader, StageRows<'a>), RunError> {
         observer.progress(&Progress::SettingUp {
             point,
             ready: 0,
@@ -256,14 +256,15 @@ impl Workers {
         };
         let schedules = (schedule, self.start.subscribe());
         let between = ends_between(context.plan.work.stages.as_ref(), &schedule);
-        let cpu_reader =
+        let (cpu_reader, readings) =
             CpuReader::start(schedules, between, context.cancel.clone(), meters, load)?;
+        let mut rows = StageRows::new(context, schedule.open, readings);
         self.start.send_replace(Some(schedule));
         let mut environment = hooks::environment(context, point, "event", None);
         environment.extend(observer.hook_environment());
         let over = context.cancel.child();
         let events = RunningEvents::start(context, schedule, &environment, &over);
-        let followed = self.follow(context, schedule, point, observer);
+        let followed = self.follow(context, schedule, point, &mut rows, observer);
         let (schedule, closed) = followed.await;
         over.cancel();
         let events = events.end(closed).await;
@@ -276,7 +277,7 @@ impl Workers {
             attempts,
             events,
         };
-        Ok((observed, cpu_reader))
+        Ok((observed, cpu_reader, rows))
     }
 
     /// Follows the workers until all have ended. Returns the schedule, which may have become
@@ -287,6 +288,7 @@ impl Workers {
         context: &Context<'_>,
         mut schedule: Schedule,
         point: PointNumber,
+        rows: &mut StageRows<'_>,
         observer: &mut dyn Observer,
     ) -> (Schedule, Nanos) {
         let mut until_steady = UntilSteady::of(&context.plan);
@@ -333,6 +335,7 @@ impl Workers {
             }
             let recorders = over.into_iter().map(|over| over.recorder);
             self.exchange.give_back(recorders);
+            rows.follow(&self.exchange, point, observer);
             let now = clock::now();
             if now >= tick {
                 observer.progress(&Progress::Running {

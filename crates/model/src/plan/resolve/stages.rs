@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::PlanSources;
 use crate::limits::Limits;
-use crate::load::LoadModel;
+use crate::load::{LoadModel, Ramp};
 use crate::plan::{Plan, PlanError};
 use crate::profile::Profile;
 use crate::spec::RunOptions;
@@ -37,6 +37,7 @@ impl PlanSources<'_> {
             ..given
         };
         match stages.unit {
+            StageUnit::Clients if self.has_own_clients(&stages) => work.clients = None,
             StageUnit::Clients => work.clients = (stages.most() as u32).to_string().parse().ok(),
             StageUnit::Rate => {
                 work.rate = stages.most().to_string().parse().ok();
@@ -51,9 +52,29 @@ impl PlanSources<'_> {
         let mut profile: Profile = self.profile.clone();
         (profile.spec.run.work.stages, profile.spec.run.work.soak) = (None, None);
         let mut plan = Plan::resolve_level(&profile, &options, target, limits, cores)?;
+        let stages = match stages.purpose {
+            StagesPurpose::Lines => stages,
+            // The populations may have said how many clients they are.
+            StagesPurpose::Soak => self.rows(plan.max_clients(), stages.total())?,
+        };
         plan.work.stages = Some(stages);
+        self.check_begin(&plan)?;
         self.check_stages(&plan)?;
         Ok(plan)
+    }
+
+    /// Returns whether the populations alone say how many clients a soak has.
+    fn has_own_clients(&self, stages: &Stages) -> bool {
+        let is_given = self.options.work.clients.is_some()
+            || self.profile.spec.run.work.clients.is_some();
+        let is_soak = stages.purpose == StagesPurpose::Soak;
+        is_soak && !is_given && !self.profile.spec.population.is_empty()
+    }
+
+    /// Returns the rows of a soak.
+    fn rows(&self, clients: u32, length: Duration) -> Result<Stages, PlanError> {
+        let rows = Stages::soak(clients, length);
+        rows.map_err(|error| self.in_option("soak", WorkProblem::from(error).into()))
     }
 
     /// Returns the stages. Other options for the length of the load are refused.
@@ -84,9 +105,7 @@ impl PlanSources<'_> {
             }
             (Some(stages), None) => stages.clone(),
             (None, soak) => {
-                let soak = Stages::soak(clients.unwrap_or(SOAK_CLIENTS), soak.unwrap_or_default());
-                return soak
-                    .map_err(|error| self.in_option("soak", WorkProblem::from(error).into()));
+                return self.rows(clients.unwrap_or(SOAK_CLIENTS), soak.unwrap_or_default());
             }
         };
         match (stages.unit, clients, &given.rate) {
@@ -109,6 +128,41 @@ impl PlanSources<'_> {
             _ => {}
         }
         Ok(stages)
+    }
+
+    /// Checks that all clients begin with the first stage.
+    fn check_begin(&self, plan: &Plan) -> Result<(), PlanError> {
+        let fail = |option, why| Err(self.in_option(option, WorkProblem::Stages(why).into()));
+        let work = &plan.work;
+        let mut populations = work.populations.iter();
+        let purpose = work.stages.as_ref().map(|stages| stages.purpose);
+        if purpose == Some(StagesPurpose::Soak) {
+            return match populations.any(|one| one.start > work.ramp_up) {
+                true => fail(
+                    "start",
+                    "the load of a soak is even: give a ramp-up as long as the latest start",
+                ),
+                false => Ok(()),
+            };
+        }
+        if !work.ramp_up.is_zero() {
+            return fail(
+                "ramp_up",
+                "stages say how the load rises: drop ramp_up, or give --ramp-up 0s",
+            );
+        }
+        let mut moved = populations.filter(|one| one.is_moved());
+        if moved.clone().any(|one| one.ramp != Ramp::Full) {
+            return fail("ramp", "stages say how the load rises: drop ramp");
+        }
+        if moved.any(|one| !one.start.is_zero()) {
+            return fail(
+                "start",
+                "a population with a share follows the stages from their start: drop its start, \
+                 or give it clients",
+            );
+        }
+        Ok(())
     }
 
     /// Checks that the work can follow the stages.

@@ -43,8 +43,8 @@ fn an_invalid_pass_stays_out_of_the_average() {
 #[test]
 fn pooled_percentiles_are_those_of_one_histogram() {
     let (first, second) = (point(8, 1, 400), point(8, 2, 1600));
-    let mut writes = first.ops.window(OpKind::Write).clone();
-    writes.merge(second.ops.window(OpKind::Write));
+    let mut writes = first.ops.window(OpKind::Write).into_owned();
+    writes.merge(&second.ops.window(OpKind::Write));
     let mut all = first.ops.window_all();
     all.merge(&second.ops.window_all());
     let doc = document(&run(vec![first, second]));

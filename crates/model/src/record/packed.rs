@@ -1,0 +1,85 @@
+//! The operations of a window that are kept for long, in little memory: about two bytes for each
+//! latency that occurred, instead of a quarter of a megabyte.
+
+use hdrhistogram::Histogram;
+
+use super::transfer::{from_bytes, to_bytes};
+use super::{OpRecord, latency_histogram};
+use crate::kind::{ByKind, OpKind};
+
+/// The records of the kinds that occurred.
+#[derive(Clone, Debug)]
+pub(super) struct PackedOps(Box<[(OpKind, PackedOp)]>);
+
+/// The record of a kind. Its histograms are bytes.
+#[derive(Clone, Debug)]
+struct PackedOp {
+    bytes: u64,
+    errors: u64,
+    further_requests: u64,
+    entries: u64,
+    service: Box<[u8]>,
+    response: Option<Box<[u8]>>,
+}
+
+impl PackedOps {
+    pub(super) fn of(ops: &ByKind<Option<OpRecord>>) -> Self {
+        let ops = OpKind::ALL.into_iter().zip(ops.iter());
+        let packed = ops.filter_map(|(kind, op)| Some((kind, PackedOp::of(op.as_ref()?))));
+        Self(packed.collect())
+    }
+
+    /// Returns the record of a kind; `None` if it did not occur.
+    pub(super) fn get(&self, kind: OpKind) -> Option<OpRecord> {
+        let (_, op) = self.0.iter().find(|(of, _)| *of == kind)?;
+        Some(op.unpacked())
+    }
+
+    pub(super) fn unpacked(&self) -> ByKind<Option<OpRecord>> {
+        let mut ops = ByKind::default();
+        for (kind, op) in &self.0 {
+            ops[kind.index()] = Some(op.unpacked());
+        }
+        ops
+    }
+}
+
+impl PackedOp {
+    fn of(op: &OpRecord) -> Self {
+        Self {
+            bytes: op.bytes,
+            errors: op.errors,
+            further_requests: op.further_requests,
+            entries: op.entries,
+            service: packed(&op.service),
+            response: op.response.as_ref().map(packed),
+        }
+    }
+
+    fn unpacked(&self) -> OpRecord {
+        OpRecord {
+            bytes: self.bytes,
+            errors: self.errors,
+            further_requests: self.further_requests,
+            entries: self.entries,
+            service: unpacked(&self.service),
+            response: self.response.as_deref().map(unpacked),
+        }
+    }
+}
+
+fn packed(histogram: &Histogram<u64>) -> Box<[u8]> {
+    let bytes = to_bytes(histogram);
+    let bytes = bytes.unwrap_or_else(|error| unreachable!("bytes of a histogram: {error:?}"));
+    bytes.into()
+}
+
+fn unpacked(bytes: &[u8]) -> Histogram<u64> {
+    let mut histogram = latency_histogram();
+    let read = from_bytes(bytes);
+    let read = read.unwrap_or_else(|error| unreachable!("a histogram of its bytes: {error:?}"));
+    // The bounds are equal, so adding cannot fail.
+    let added = histogram.add(&read);
+    debug_assert!(added.is_ok());
+    histogram
+}

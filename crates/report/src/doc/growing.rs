@@ -1,0 +1,117 @@
+//! A document that grows under load: each finished load point is added to its file at once.
+//!
+//! The load points that are in the file stay there. They are copied from one version of the file
+//! to the next, so that a run of many load points needs no memory for them.
+
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
+
+use super::file::{SaveError, save_written, save_written_under_free_name};
+use super::point::LoadPointDoc;
+use super::run::RunDoc;
+
+/// Key of the load points, which are last in the file.
+const LOAD_POINTS: &str = "load_points";
+
+/// A document without an end.
+#[derive(Debug)]
+pub struct GrowingDoc {
+    /// The document without its load points and without the last brace.
+    head: String,
+    /// The last version of the file.
+    last: Option<File>,
+    /// Bytes of the load points in it, with the commas between them.
+    rows: u64,
+}
+
+impl GrowingDoc {
+    /// Begins with the head of a document. Its load points are left out.
+    #[must_use]
+    pub fn of(doc: &RunDoc) -> Self {
+        let mut head = match serde_json::to_value(doc) {
+            Ok(Value::Object(head)) => head,
+            _ => Map::new(),
+        };
+        head.remove(LOAD_POINTS);
+        let head = Value::Object(head).to_string();
+        Self {
+            head: head.strip_suffix('}').unwrap_or(&head).to_owned(),
+            last: None,
+            rows: 0,
+        }
+    }
+
+    /// Adds a load point, and replaces the file at `path` atomically.
+    ///
+    /// # Errors
+    /// When the file, or the temporary file next to it, cannot be written. The load point is then
+    /// lost.
+    pub fn save(&mut self, row: &LoadPointDoc, path: &Path) -> Result<(), SaveError> {
+        let mut written = None;
+        save_written(path, |file| {
+            written = Some(self.write(row, file)?);
+            Ok(())
+        })?;
+        self.keep(written);
+        Ok(())
+    }
+
+    /// Adds a load point, and writes the first of `paths` that does not exist yet. Returns that
+    /// path.
+    ///
+    /// # Errors
+    /// Those of [`Self::save`]; also when all paths exist.
+    pub fn save_under_free_name(
+        &mut self,
+        row: &LoadPointDoc,
+        paths: impl IntoIterator<Item = PathBuf>,
+    ) -> Result<PathBuf, SaveError> {
+        let mut written = None;
+        let path = save_written_under_free_name(paths, |file| {
+            written = Some(self.write(row, file)?);
+            Ok(())
+        })?;
+        self.keep(written);
+        Ok(path)
+    }
+
+    fn keep(&mut self, written: Option<Written>) {
+        if let Some(Written { file, rows }) = written {
+            (self.last, self.rows) = (Some(file), rows);
+        }
+    }
+
+    /// Writes the head, the load points of the last version and a new one.
+    fn write(&self, row: &LoadPointDoc, file: &mut File) -> io::Result<Written> {
+        let head = format!("{},\"{LOAD_POINTS}\":[", self.head);
+        file.write_all(head.as_bytes())?;
+        let mut rows = 0;
+        if let Some(last) = &self.last {
+            let mut last = last.try_clone()?;
+            last.seek(SeekFrom::Start(head.len() as u64))?;
+            rows = io::copy(&mut last.take(self.rows), file)?;
+            if rows != self.rows {
+                return Err(io::Error::other("its last version became shorter"));
+            }
+            file.write_all(b",\n")?;
+            rows += 2;
+        }
+        let row = serde_json::to_vec(row)?;
+        file.write_all(&row)?;
+        file.write_all(b"]}\n")?;
+        Ok(Written {
+            file: file.try_clone()?,
+            rows: rows + row.len() as u64,
+        })
+    }
+}
+
+/// A version of the file.
+struct Written {
+    file: File,
+    /// Bytes of its load points.
+    rows: u64,
+}
