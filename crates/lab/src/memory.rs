@@ -21,7 +21,7 @@ mod queue;
 mod tests;
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, Mutex, RwLock};
 
 use async_trait::async_trait;
 use smb_server::{
@@ -91,6 +91,8 @@ struct ShareState {
     namespace: RwLock<Namespace>,
     counters: OperationCounters,
     queue: Option<ServiceQueue>,
+    /// Memory that a fault has left behind.
+    leaked: Mutex<Vec<Vec<u8>>>,
 }
 
 #[derive(Debug, Default)]
@@ -124,6 +126,7 @@ impl MemoryShare {
                 space,
                 namespace: RwLock::new(namespace),
                 counters: OperationCounters::default(),
+                leaked: Mutex::default(),
             }),
         }
     }
@@ -290,6 +293,7 @@ impl ShareBackend for MemoryShare {
             self.check_writable()?;
         }
         let (node, action) = self.find_or_create(path, opts)?;
+        self.shared.options.fault.on_open(&self.shared.leaked);
         if action != OpenAction::Created {
             check_existing(&node, opts, action)?;
         }

@@ -55,6 +55,9 @@ pub(crate) struct EmbeddedArgs {
     /// Whether sessions must sign
     #[arg(long, value_name = "MODE", default_value = "auto", value_parser = signing())]
     pub(crate) signing: Signing,
+    /// Leave this much memory behind with each open, to show that a soak finds a leak
+    #[arg(long, value_name = "SIZE", hide = true)]
+    pub(crate) leak_per_open: Option<Size>,
     /// End when standard input ends
     #[arg(long, hide = true)]
     pub(crate) stop_at_eof: bool,

@@ -4,6 +4,7 @@
 use std::ffi::OsString;
 use std::io::IsTerminal as _;
 use std::net::SocketAddr;
+use std::num::NonZeroU64;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Child, Command, ExitStatus};
 use std::sync::atomic::{AtomicI32, Ordering};
@@ -15,7 +16,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use smbench_lab::{
-    EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba, ServicePace, ShareAccess,
+    EmbeddedOptions, EmbeddedServer, Fault, SambaOptions, ScratchSamba, ServicePace, ShareAccess,
 };
 
 use crate::args::{EmbeddedArgs, LabCommand, SambaArgs, TARGET_VARIABLE};
@@ -100,6 +101,10 @@ fn embedded(
         } else {
             ShareAccess::ReadWrite
         },
+        fault: args
+            .leak_per_open
+            .and_then(|size| NonZeroU64::new(size.0))
+            .map_or(Fault::None, Fault::LeakPerOpen),
         pace: match (args.service_time, args.max_rate) {
             (Some(time), _) => ServicePace::OneByOne(time),
             (None, Some(rate)) => ServicePace::Rate(rate),

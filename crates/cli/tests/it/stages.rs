@@ -6,7 +6,7 @@ use nix::sys::signal::Signal;
 use serde_json::Value;
 use smbench_lab::{EmbeddedOptions, EmbeddedServer};
 
-use crate::support::{Place, json, wait_until};
+use crate::support::{Lab, Place, json, wait_until};
 
 fn server() -> EmbeddedServer {
     EmbeddedServer::start(EmbeddedOptions::default()).unwrap()
@@ -30,6 +30,8 @@ fn run(server: &EmbeddedServer, options: &[&str]) -> Value {
         text.stdout.contains(" in stages") || text.stdout.contains("a soak of "),
         "{text:?}"
     );
+    // Stages are no curve with a plateau.
+    assert!(!text.stdout.contains("within 5 %"), "{text:?}");
     doc
 }
 
@@ -222,7 +224,11 @@ fn populations_begin_with_the_stages_that_they_follow() {
             Some("a population with a share follows the stages from their start"),
         ),
         ("together.toml", "--soak=10s", None),
-        ("late.toml", "--soak=10s", Some("the load of a soak is even")),
+        (
+            "late.toml",
+            "--soak=10s",
+            Some("the load of a soak is even"),
+        ),
     ] {
         let said = place.smbench(&["plan", "-p", profile, option]);
         match refused {
@@ -239,5 +245,110 @@ fn a_soak_has_the_clients_that_its_populations_say() {
     let plan = ["plan", "-p=fixed.toml", "--ramp-up=1s", "--json=-"];
     let said = place.smbench(&[&plan[..], &["--soak=10s"]].concat());
     said.succeeded();
-    assert_eq!(json(&said.stdout)["plan"]["stages"], "soak 10s:5", "{said:?}");
+    assert_eq!(
+        json(&said.stdout)["plan"]["stages"],
+        "soak 10s:5",
+        "{said:?}"
+    );
+}
+
+/// A row is in the document as soon as it has ended, so that a soak that is killed keeps it.
+#[test]
+fn a_soak_that_is_killed_keeps_its_finished_rows() {
+    let server = server();
+    let (place, url) = (Place::new(), server.url());
+    // Rows of three seconds.
+    let run = reads(&url, &["-c=2", "--soak=30s"]);
+    let running = place.start_as(server.password(), &run);
+    place.wait_for_load_points(2);
+    running.signal(Signal::SIGKILL);
+    running.wait();
+    let doc = place.document();
+    assert_eq!(doc["outcome"], "interrupted");
+    for (at, point) in doc["load_points"].as_array().unwrap().iter().enumerate() {
+        assert_eq!(point["stage"]["number"], at + 1);
+        assert_eq!(point["window_s"], point["stage"]["length_s"], "{point:#}");
+        assert_eq!(point["valid"], true, "{point:#}");
+        let seconds = point["series"]["all"]["count"].as_array().unwrap();
+        let of_seconds: u64 = seconds.iter().map(|count| count.as_u64().unwrap()).sum();
+        assert_eq!(point["ops"]["read"]["count"], of_seconds, "{point:#}");
+        assert!(of_seconds > 0, "{point:#}");
+        // This is known when the load has ended.
+        assert_eq!(point["generator_limited"], Value::Null, "{point:#}");
+    }
+    let said = place.smbench(&["show", place.results()[0].to_str().unwrap()]);
+    said.succeeded();
+    assert!(said.stdout.contains("valid rows are too few"), "{said:?}");
+}
+
+/// Runs a soak of clients that come and go, against a server in a process of its own.
+fn soak_with_churn(server: &[&str]) -> Value {
+    let place = Place::new();
+    let lab = Lab::start(&place, server);
+    let soak = ["-c=4", "--soak=10s", "--churn=20/s", "--json=-"];
+    let condition = ["--fail-if=server-memory > +1000%/h"];
+    let run = reads(&lab.url, &[&soak[..], &condition].concat());
+    json(&place.smbench_as(&lab.password, &run).stdout)
+}
+
+#[test]
+fn a_server_that_leaks_memory_with_each_session_drifts() {
+    let trend = |doc: &Value, name: &str| -> Value {
+        let trends = doc["soak"]["trends"].as_array().unwrap();
+        trends
+            .iter()
+            .find(|trend| trend["name"] == name)
+            .unwrap()
+            .clone()
+    };
+    let leaks = soak_with_churn(&["embedded", "--leak-per-open=1MiB"]);
+    assert_eq!(
+        trend(&leaks, "server_memory_bytes")["drifts"],
+        true,
+        "{leaks:#}"
+    );
+    assert_eq!(leaks["conditions"][0]["outcome"], "failed", "{leaks:#}");
+    assert_eq!(leaks["conditions"][0]["unit"], "%/h");
+    let tight = soak_with_churn(&["embedded"]);
+    let per_hour = |doc: &Value| {
+        trend(doc, "server_memory_bytes")["per_hour"]
+            .as_f64()
+            .unwrap()
+    };
+    assert!(per_hour(&tight) < per_hour(&leaks) / 10.0, "{tight:#}");
+    assert!(
+        trend(&tight, "server_handles")["last"].as_f64().unwrap() >= 4.0,
+        "{tight:#}"
+    );
+}
+
+#[test]
+fn growth_is_that_of_a_soak() {
+    let place = Place::new();
+    for (condition, option, expected) in [
+        (
+            "server-memory > +10%/h",
+            "-d=5s",
+            "a growth per hour is that of a soak; give --soak",
+        ),
+        (
+            "server-memory > 10MiB",
+            "--soak=10s",
+            "the limit of memory and handles is a growth, such as +10%/h",
+        ),
+        (
+            "p95 > +10%/h",
+            "--soak=10s",
+            "the growth of `p95` is not known, only that of mean, p99, ops/s, errors",
+        ),
+        (
+            "read p99 > +10%/h",
+            "--soak=10s",
+            "a growth is that of all clients over the whole soak",
+        ),
+    ] {
+        let run = ["run", "smb://nobody@127.0.0.1/bench", "-p=read-4k", option];
+        let said = place.smbench(&[&run[..], &["--fail-if", condition]].concat());
+        said.failed_with(2, &[expected]);
+    }
 }

@@ -5,6 +5,7 @@
 //! sequence of operations always meets the same faults.
 
 use std::num::NonZeroU64;
+use std::sync::{Mutex, PoisonError};
 
 use smb_server::{SmbError, SmbResult};
 
@@ -25,6 +26,8 @@ pub enum Fault {
     FailReadEvery(NonZeroU64),
     /// Every n-th write fails with `STATUS_UNEXPECTED_IO_ERROR`.
     FailWriteEvery(NonZeroU64),
+    /// Each open leaves this many bytes of memory behind.
+    LeakPerOpen(NonZeroU64),
 }
 
 /// Whether a write is stored.
@@ -48,6 +51,18 @@ impl Fault {
             }
             Self::FailReadEvery(n) if is_due(nth, n) => Err(injected()),
             _ => Ok(()),
+        }
+    }
+
+    /// Leaves memory behind, if an open does that.
+    pub(super) fn on_open(self, leaked: &Mutex<Vec<Vec<u8>>>) {
+        if let Self::LeakPerOpen(bytes) = self {
+            // Zeroes would take no memory before they are read.
+            let left = vec![1; usize::try_from(bytes.get()).unwrap_or(usize::MAX)];
+            leaked
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push(left);
         }
     }
 

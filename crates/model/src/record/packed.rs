@@ -83,3 +83,28 @@ fn unpacked(bytes: &[u8]) -> Histogram<u64> {
     debug_assert!(added.is_ok());
     histogram
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packed_operations_take_little_memory() {
+        let mut ops: ByKind<Option<OpRecord>> = ByKind::default();
+        let reads = ops[OpKind::Read.index()].get_or_insert_default();
+        for at in 0..100_000_u64 {
+            reads.service.saturating_record(100_000 + at);
+        }
+        reads.bytes = 7;
+        let packed = PackedOps::of(&ops);
+        let bytes: usize = packed.0.iter().map(|(_, op)| op.service.len()).sum();
+        assert!(bytes < 5000, "{bytes}");
+        let back = packed.get(OpKind::Read).unwrap();
+        assert_eq!((&back.service, back.bytes), (&reads_of(&ops).service, 7));
+        assert!(packed.get(OpKind::Write).is_none());
+    }
+
+    fn reads_of(ops: &ByKind<Option<OpRecord>>) -> &OpRecord {
+        ops[OpKind::Read.index()].as_ref().unwrap()
+    }
+}

@@ -122,14 +122,19 @@ fn instants_of_a_rate_follow_the_line() {
 /// A walk that has come far finds the same instants as one that begins anew.
 #[test]
 fn a_walk_goes_on_where_it_was() {
-    let steps: Vec<_> = (0..STAGES_MAX).map(|at| format!("3s:{}/s", at % 7 * 10)).collect();
+    let steps: Vec<_> = (0..STAGES_MAX)
+        .map(|at| format!("3s:{}/s", at % 7 * 10))
+        .collect();
     let stages = stages(&steps.join(","));
     let mut walk = stages.walk();
     let due = |at: u32| f64::from(at) * 12.5;
     for at in 0..7000 {
         let (found, anew) = (walk.time_of(due(at)), stages.walk().time_of(due(at)));
         let differs = found.zip(anew).map(|(found, anew)| (found - anew).abs());
-        assert!(differs.is_some_and(|by| by < 1e-6), "{at}: {found:?}, {anew:?}");
+        assert!(
+            differs.is_some_and(|by| by < 1e-6),
+            "{at}: {found:?}, {anew:?}"
+        );
     }
     let end = f64::from(STAGES_MAX as u32) * 3.0 * 60.0;
     assert_eq!((walk.time_of(end), walk.time_of(end)), (None, None));

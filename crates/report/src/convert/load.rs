@@ -98,3 +98,32 @@ pub(super) fn offered(
         delay_ns_max: punctuality.delay_max.0,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use smbench_model::record::LoadPointRecord;
+
+    use super::super::load_point;
+    use super::*;
+    use crate::doc::{Named, StageDoc, StageUnitDoc};
+
+    #[test]
+    fn a_load_that_changes_is_not_called_unsteady() {
+        let mut point = load_point(&LoadPointRecord::begun(8, None, 1));
+        point.steady = Some(SteadyDoc::of(&[1000, 1000, 500, 1000, 1000, 500]));
+        assert!(point.unsteady().is_some(), "{:?}", point.steady);
+        let mut stage = StageDoc {
+            number: 1,
+            unit: Named::Known(StageUnitDoc::Clients),
+            begin_s: 0.0,
+            length_s: 6.0,
+            from: 8.0,
+            to: 8.0,
+        };
+        point.stage = Some(stage.clone());
+        assert!(point.unsteady().is_some());
+        stage.to = 2.0;
+        point.stage = Some(stage);
+        assert_eq!(point.unsteady(), None);
+    }
+}

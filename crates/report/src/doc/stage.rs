@@ -5,7 +5,9 @@ use serde::{Deserialize, Serialize};
 use smbench_model::stages::{StagePlace, StageUnit};
 
 use super::named::Named;
+use super::point::LoadPointDoc;
 use crate::load::LoadStage;
+use crate::statistics::SteadyDoc;
 
 /// A stage of a load: a line from one level to another.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -32,6 +34,17 @@ pub enum StageUnitDoc {
     Clients,
     /// The rate of all clients together.
     Rate,
+}
+
+impl LoadPointDoc {
+    /// Returns why the load was not steady, if it was not. A load that changes along a line is
+    /// not meant to be steady.
+    pub(crate) fn unsteady(&self) -> Option<&SteadyDoc> {
+        let is_even = |stage: &StageDoc| stage.from == stage.to;
+        let is_even = self.stage.as_ref().is_none_or(is_even);
+        let steady = self.steady.as_ref().filter(|_| is_even);
+        steady.filter(|steady| steady.is_steady == Some(false))
+    }
 }
 
 impl From<&StagePlace> for StageDoc {

@@ -9,7 +9,7 @@ use smbench_model::setting::DETAILS;
 
 use super::in_flight::{in_words, waiting};
 use super::wrap::wrapped;
-use crate::doc::{LoadPointDoc, OldReason, RunDoc, StageDoc};
+use crate::doc::{LoadPointDoc, OldReason, RunDoc};
 use crate::load::Load;
 use crate::replayed::Replayed;
 use crate::units::{counted, latency, percent, plain};
@@ -336,13 +336,7 @@ fn held_back(point: &LoadPointDoc) -> Option<Finding> {
 }
 
 fn unsteady(point: &LoadPointDoc) -> Option<Finding> {
-    let is_ramp = |stage: &StageDoc| stage.from != stage.to;
-    if point.stage.as_ref().is_some_and(is_ramp) {
-        // A load that changes is not meant to be steady.
-        return None;
-    }
-    let steady = point.steady.as_ref()?;
-    (steady.is_steady == Some(false)).then(|| Finding {
+    point.unsteady().map(|steady| Finding {
         weight: steady.range_percent.unwrap_or(0.0),
         text: plain(&steady.reason),
     })

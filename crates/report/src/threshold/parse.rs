@@ -22,7 +22,9 @@ impl FromStr for Threshold {
             return growth(text, &phrase, percent).map_err(ThresholdError);
         }
         if let "server-memory" | "server-handles" | "own-memory" = phrase.name {
-            return Err(wrong("the limit of memory and handles is a growth, such as +10%/h"));
+            return Err(wrong(
+                "the limit of memory and handles is a growth, such as +10%/h",
+            ));
         }
         let event = phrase
             .op

@@ -7,6 +7,8 @@
 //! A server may have a process for each session, and the CPU time of one that ends is out of
 //! reach for a moment. So workers keep their sessions until the last reading is done.
 
+mod looks;
+
 use std::pin::pin;
 
 use smbench_model::Nanos;
@@ -23,6 +25,7 @@ use crate::machine::{clock, process};
 use crate::run::context::Context;
 use crate::worker::schedule::{Schedule, Schedules};
 use crate::worker::under_load::{KeptSessions, LoadGone};
+use looks::{Look, StageLooks};
 
 /// What the thread reads.
 pub(super) struct Meters {
@@ -135,76 +138,6 @@ impl CpuReader {
     /// panicked.
     pub(super) async fn seen(self) -> Option<Seen> {
         self.0.await.ok()
-    }
-}
-
-/// Reads the server and TCP.
-#[derive(Clone)]
-struct Look {
-    server: Meter,
-    tcp: Option<TcpWatch>,
-}
-
-impl Look {
-    fn read(&self) -> (Reading, Option<TcpReading>) {
-        self.server
-            .read_after(|| self.tcp.as_ref().map(TcpWatch::read))
-    }
-
-    /// Reads on another thread, because a server's exporter may be slow.
-    fn start(&self) -> JoinHandle<(Reading, Option<TcpReading>)> {
-        let look = self.clone();
-        tokio::task::spawn_blocking(move || look.read())
-    }
-
-    fn memory(&self) -> StageMemory {
-        StageMemory {
-            own: process::resident_bytes(),
-            server: self.server.memory(),
-            server_handles: self.server.handles(),
-        }
-    }
-}
-
-/// Reads between stages.
-struct StageLooks {
-    look: Look,
-    /// The instants between stages.
-    ends: Vec<Nanos>,
-    /// The number of readings so far.
-    done: usize,
-    /// `None` if the load has no stages.
-    tell: Option<mpsc::UnboundedSender<StageReading>>,
-}
-
-impl StageLooks {
-    fn new(look: &Look, ends: StageInstants, tell: mpsc::UnboundedSender<StageReading>) -> Self {
-        Self {
-            look: look.clone(),
-            tell: ends.is_some().then_some(tell),
-            ends: ends.unwrap_or_default(),
-            done: 0,
-        }
-    }
-
-    /// Reads on another thread, and tells what it has read.
-    fn start(&mut self, used: (Nanos, Usage)) {
-        let Some(tell) = self.tell.clone() else {
-            return;
-        };
-        let (look, number) = (self.look.clone(), self.done);
-        self.done += 1;
-        tokio::task::spawn_blocking(move || {
-            let (server, tcp) = look.read();
-            // The coordinator may have ended already and dropped the receiver.
-            let _ = tell.send(StageReading {
-                number,
-                used,
-                server,
-                tcp,
-                memory: look.memory(),
-            });
-        });
     }
 }
 

@@ -151,13 +151,16 @@ impl<'a> StageRows<'a> {
             }
         }
         let began = self.records.into_iter();
-        began.take_while(|record| !record.window.is_zero()).collect()
+        began
+            .take_while(|record| !record.window.is_zero())
+            .collect()
     }
 
     /// Adds the record of the next stage, whose operations are known.
     fn add(&mut self, ended: Ended) {
         let index = self.records.len();
-        let (Some(place), Some(sums)) = (self.places.get(index).copied(), self.sums.pop_front()) else {
+        let (Some(place), Some(sums)) = (self.places.get(index).copied(), self.sums.pop_front())
+        else {
             return;
         };
         let begin = self.open + place.begin.into();
@@ -181,7 +184,9 @@ impl<'a> StageRows<'a> {
             seen.map_or_else(Default::default, |seen| (seen.server, seen.tcp));
         let server_cpu = meter.between(opening, closing, window, load_end);
         let tcp = self.context.tcp.as_ref().map(|watch| {
-            watch.clone().and_then(|_| tcp::between(tcp_opening, tcp_closing))
+            watch
+                .clone()
+                .and_then(|_| tcp::between(tcp_opening, tcp_closing))
         });
         let populations = sums.populations.into_iter();
         let populations = populations.map(|ops| PopulationStage {

@@ -291,11 +291,56 @@ fn populations_are_merged_apart_and_together() {
     assert_eq!(window, parts.iter().sum::<u64>());
     // A recorder never goes to workers whose operations have other times.
     assert!(read.window(OpKind::Read).response.is_none());
-    let response = written.window(OpKind::Write).latency();
-    assert_eq!(response.len(), written.window(OpKind::Write).count());
+    let writes = written.window(OpKind::Write);
+    let response = writes.latency();
+    assert_eq!(response.len(), writes.count());
     assert!(response.min() >= 4_900_000);
     for (at, interval) in series.all.iter().enumerate() {
         let parts = [of_reads, of_writes].map(|series| series.all[at].count);
         assert_eq!(interval.count, parts.iter().sum::<u64>());
     }
+}
+
+/// The sums of a stage can be taken while the load goes on, and are complete then.
+#[test]
+fn stages_are_taken_under_load() {
+    let exchange = RecorderExchange::of_populations(vec![(1, reads()), (1, reads())]);
+    // Stages of one interval each.
+    let exchange = Arc::new(exchange.divided(&[1, 2, 3]));
+    let [mut first, mut second] = recordings(&exchange);
+    let taken = || -> Vec<Vec<u64>> {
+        let _ = exchange.collect();
+        let reads = |tally: &Tally| tally.window(OpKind::Read).count();
+        let of = |sums: &StageSums| {
+            [&sums.all]
+                .into_iter()
+                .chain(&sums.populations)
+                .map(reads)
+                .collect()
+        };
+        exchange.ended_stages().iter().map(of).collect()
+    };
+    for now in [2.1, 2.2, 3.1] {
+        read(&mut first, now);
+    }
+    read(&mut second, 2.5);
+    assert!(taken().is_empty(), "a worker is in the first stage");
+    read(&mut second, 3.5);
+    assert_eq!(taken(), [[3, 2, 1]]);
+    for recording in [&mut first, &mut second] {
+        read(recording, 4.5);
+    }
+    assert_eq!(taken(), [[2, 1, 1]]);
+    first.leave(at(4.9));
+    second.leave(at(4.9));
+    assert!(taken().is_empty(), "the last one ends with the load");
+    exchange.finish();
+    exchange.finish_populations();
+    let left = exchange.finish_stages();
+    let counts: Vec<_> = left
+        .iter()
+        .map(|of| of.all.window(OpKind::Read).count())
+        .collect();
+    assert_eq!(counts, [2]);
+    assert_eq!(left[0].populations.len(), 2);
 }

@@ -29,7 +29,8 @@ fn delayed(
     held.sort();
     let median = held.len() / 2;
     let held = |at: usize| held[at].as_nanos() as f64;
-    let seen = point.ops.window(OpKind::Read).latency();
+    let reads = point.ops.window(OpKind::Read);
+    let seen = reads.latency();
     [
         (seen.min() as f64, held(0)),
         (seen.value_at_quantile(0.5) as f64, held(median)),

@@ -65,8 +65,8 @@ impl PlanSources<'_> {
 
     /// Returns whether the populations alone say how many clients a soak has.
     fn has_own_clients(&self, stages: &Stages) -> bool {
-        let is_given = self.options.work.clients.is_some()
-            || self.profile.spec.run.work.clients.is_some();
+        let is_given =
+            self.options.work.clients.is_some() || self.profile.spec.run.work.clients.is_some();
         let is_soak = stages.purpose == StagesPurpose::Soak;
         is_soak && !is_given && !self.profile.spec.population.is_empty()
     }

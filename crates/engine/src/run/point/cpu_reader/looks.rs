@@ -1,0 +1,86 @@
+//! Looks at the server, at TCP and at this process: on threads of their own, because a server's
+//! exporter may be slow.
+
+use smbench_model::Nanos;
+use smbench_model::record::StageMemory;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+use super::{StageInstants, StageReading};
+use crate::machine::process::{self, Usage};
+use crate::machine::server_cpu::{Meter, Reading};
+use crate::machine::tcp::{TcpReading, TcpWatch};
+
+/// Reads the server and TCP.
+#[derive(Clone)]
+pub(super) struct Look {
+    pub(super) server: Meter,
+    pub(super) tcp: Option<TcpWatch>,
+}
+
+impl Look {
+    fn read(&self) -> (Reading, Option<TcpReading>) {
+        self.server
+            .read_after(|| self.tcp.as_ref().map(TcpWatch::read))
+    }
+
+    /// Reads on another thread, because a server's exporter may be slow.
+    pub(super) fn start(&self) -> JoinHandle<(Reading, Option<TcpReading>)> {
+        let look = self.clone();
+        tokio::task::spawn_blocking(move || look.read())
+    }
+
+    fn memory(&self) -> StageMemory {
+        StageMemory {
+            own: process::resident_bytes(),
+            server: self.server.memory(),
+            server_handles: self.server.handles(),
+        }
+    }
+}
+
+/// Reads between stages.
+pub(super) struct StageLooks {
+    look: Look,
+    /// The instants between stages.
+    pub(super) ends: Vec<Nanos>,
+    /// The number of readings so far.
+    done: usize,
+    /// `None` if the load has no stages.
+    tell: Option<mpsc::UnboundedSender<StageReading>>,
+}
+
+impl StageLooks {
+    pub(super) fn new(
+        look: &Look,
+        ends: StageInstants,
+        tell: mpsc::UnboundedSender<StageReading>,
+    ) -> Self {
+        Self {
+            look: look.clone(),
+            tell: ends.is_some().then_some(tell),
+            ends: ends.unwrap_or_default(),
+            done: 0,
+        }
+    }
+
+    /// Reads on another thread, and tells what it has read.
+    pub(super) fn start(&mut self, used: (Nanos, Usage)) {
+        let Some(tell) = self.tell.clone() else {
+            return;
+        };
+        let (look, number) = (self.look.clone(), self.done);
+        self.done += 1;
+        tokio::task::spawn_blocking(move || {
+            let (server, tcp) = look.read();
+            // The coordinator may have ended already and dropped the receiver.
+            let _ = tell.send(StageReading {
+                number,
+                used,
+                server,
+                tcp,
+                memory: look.memory(),
+            });
+        });
+    }
+}
