@@ -156,14 +156,13 @@ pub(crate) fn usage() -> Usage {
     }
 }
 
-/// Returns the bytes of memory that this process has now; `None` if the system does not tell.
-pub(crate) fn resident_bytes() -> Option<u64> {
-    let pages = procfs::process::Process::myself()
-        .ok()?
-        .statm()
-        .ok()?
-        .resident;
-    Some(pages * procfs::page_size())
+/// Returns the bytes of memory that this process has now, also those that are swapped out, without
+/// those of files, which the system takes and gives as it likes (proc_pid_status(5)). `None` if the
+/// system does not tell.
+pub(crate) fn own_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let of = |field| status_bytes(&status, field);
+    Some(of("RssAnon:")? + of("RssShmem:")? + of("VmSwap:").unwrap_or(0))
 }
 
 /// The number that means the calling thread in sched_setaffinity(2).

@@ -42,9 +42,9 @@ pub struct StageRecord {
 /// What processes hold at the end of a stage; `None` where it is not known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StageMemory {
-    /// Resident bytes of the generator.
+    /// Bytes of the generator, also those that are swapped out, without those of files.
     pub own: Option<u64>,
-    /// Resident bytes of the server's processes.
+    /// The same of the server's processes.
     pub server: Option<u64>,
     /// Handles that the server's processes have open: files, sockets and others.
     pub server_handles: Option<u64>,

@@ -43,9 +43,9 @@ pub struct TrendDoc {
 /// Memory and handles at the end of a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StageMemoryDoc {
-    /// Resident bytes of smbench; `null` if the system does not tell.
+    /// Bytes of smbench, also swapped out, without those of files; `null` if the system does not tell.
     pub own_bytes: Option<u64>,
-    /// Resident bytes of the server's processes; `null` if they are not known.
+    /// The same of the server's processes; `null` if they are not known.
     pub server_bytes: Option<u64>,
     /// Files, sockets and other handles that the server's processes have open. Absent if they are
     /// not known.

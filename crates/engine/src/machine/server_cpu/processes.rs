@@ -137,14 +137,20 @@ impl Listeners {
     }
 
     /// Returns the bytes of memory of the listeners and of all processes that they have
-    /// started. What processes share is counted once. `None` if it cannot be read.
+    /// started, also those that are swapped out, without those of files. What processes share is
+    /// counted once. `None` if it cannot be read.
     pub(crate) fn memory(&self) -> Option<u64> {
         let stats = stats().ok()?;
         let members = family(&stats, &self.pids);
         let bytes = members.filter_map(|pid| {
             let rollup = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
-            let line = rollup.lines().find_map(|line| line.strip_prefix("Pss:"))?;
-            let kib: u64 = line.split_whitespace().next()?.parse().ok()?;
+            let kib = |field: &str| -> Option<u64> {
+                let line = rollup.lines().find_map(|line| line.strip_prefix(field))?;
+                line.split_whitespace().next()?.parse().ok()
+            };
+            // The system takes and gives pages of files as it likes. Old kernels do not tell.
+            let files = kib("Pss_File:").unwrap_or(0);
+            let kib = kib("Pss:")?.saturating_sub(files) + kib("SwapPss:").unwrap_or(0);
             Some(kib << 10)
         });
         let sum = bytes.sum();

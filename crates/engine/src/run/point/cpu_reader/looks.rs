@@ -32,7 +32,7 @@ impl Look {
 
     fn memory(&self) -> StageMemory {
         StageMemory {
-            own: process::resident_bytes(),
+            own: process::own_bytes(),
             server: self.server.memory(),
             server_handles: self.server.handles(),
         }
