@@ -128,7 +128,7 @@ fn a_walk_goes_on_where_it_was() {
     let stages = stages(&steps.join(","));
     let mut walk = stages.walk();
     let due = |at: u32| f64::from(at) * 12.5;
-    for at in 0..7000 {
+    for at in (0..7000).step_by(50) {
         let (found, anew) = (walk.time_of(due(at)), stages.walk().time_of(due(at)));
         let differs = found.zip(anew).map(|(found, anew)| (found - anew).abs());
         assert!(

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::PlanSources;
 use crate::limits::Limits;
-use crate::load::{LoadModel, Ramp};
+use crate::load::LoadModel;
 use crate::plan::{Plan, PlanError};
 use crate::profile::Profile;
 use crate::spec::RunOptions;
@@ -145,17 +145,14 @@ impl PlanSources<'_> {
                 false => Ok(()),
             };
         }
+        // A linear ramp needs a ramp-up as well.
         if !work.ramp_up.is_zero() {
             return fail(
                 "ramp_up",
                 "stages say how the load rises: drop ramp_up, or give --ramp-up 0s",
             );
         }
-        let mut moved = populations.filter(|one| one.is_moved());
-        if moved.clone().any(|one| one.ramp != Ramp::Full) {
-            return fail("ramp", "stages say how the load rises: drop ramp");
-        }
-        if moved.any(|one| !one.start.is_zero()) {
+        if populations.any(|one| one.is_moved() && !one.start.is_zero()) {
             return fail(
                 "start",
                 "a population with a share follows the stages from their start: drop its start, \
