@@ -3,6 +3,7 @@
 use smbench_model::record::{Series, Tally};
 
 use super::{Merging, RecorderExchange, lock};
+use crate::worker::timeline::Timeline;
 
 /// The operations of a stage, in little memory.
 pub(crate) struct StageSums {
@@ -17,7 +18,7 @@ impl Merging {
         let populations = self.populations.iter_mut();
         Some(StageSums {
             all: self.timeline.take_stage()?,
-            populations: populations.filter_map(|of| of.take_stage()).collect(),
+            populations: populations.filter_map(Timeline::take_stage).collect(),
         })
     }
 }
