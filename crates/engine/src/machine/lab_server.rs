@@ -1,8 +1,8 @@
-//! A lab server, a Samba that smbench has started on this machine: stops its processes for a
-//! time, and sends signals to them.
+//! Stops the processes of a lab server for a time, and sends signals to them. A lab server is a
+//! Samba that smbench has started on this machine.
 //!
-//! Invariant: only a lab server gets signals. A server that was stopped goes on at the end of its
-//! time, even if this process is killed.
+//! Invariants: no other server gets a signal. A stopped server runs again after its time, even if
+//! this process is killed.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -47,8 +47,8 @@ impl LabServer {
         }
     }
 
-    /// Stops all processes of the server. They go on when the value is dropped, or after this
-    /// time.
+    /// Stops all processes of the server. They run again when the returned value is dropped, at
+    /// the latest after this time.
     ///
     /// # Errors
     /// Why no process was stopped.
@@ -108,7 +108,7 @@ fn sent(pids: impl Iterator<Item = i32>, signal: Signal) -> Vec<i32> {
 #[derive(Debug)]
 pub(crate) struct StoppedServer {
     pids: BTreeSet<i32>,
-    /// Lets them go on if this process is killed.
+    /// A process that lets the server run again if this process is killed.
     guard: Option<Child>,
 }
 

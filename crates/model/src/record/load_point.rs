@@ -219,7 +219,7 @@ pub struct LoadPointRecord {
     pub stage: Option<StagePlace>,
     /// Memory at its end, if it is a stage.
     pub memory: Option<StageMemory>,
-    /// What was measured in each stage, if it is a whole load with stages.
+    /// The measurements of each stage. It is empty if the load has no stages.
     pub stages: Vec<StageRecord>,
 }
 

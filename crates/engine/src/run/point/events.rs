@@ -26,11 +26,11 @@ pub(super) struct RunningEvents {
     events: Vec<(PlannedEvent, Option<EventTask>)>,
 }
 
-/// An event that waits for its instant, or goes on. Returns when it began, and how it went;
-/// `None` if the load ended before.
+/// The task of an event. It waits for the event's instant, and then carries the event out. It
+/// returns when the event began and how it ended, or `None` if the load ended first.
 type EventTask = JoinHandle<Option<(Nanos, EventOutcome)>>;
 
-/// How an event went.
+/// How an event ended.
 enum EventOutcome {
     Ran(HookRecord),
     /// The number of processes that got a signal, or why none did.
@@ -73,7 +73,8 @@ impl RunningEvents {
         }
     }
 
-    /// Waits for the end of events that go on. `closed` is the end of the window.
+    /// Waits until all events have ended, and returns their records. `closed` is the end of the
+    /// window.
     pub(super) async fn end(self, closed: Nanos) -> Vec<EventRecord> {
         let mut records = Vec::with_capacity(self.events.len());
         for (event, task) in self.events {

@@ -62,8 +62,8 @@ impl<D: Driver, S: Supply> Group<D, S> {
         .await
     }
 
-    /// Lets the clients leave if no action is under way. What the clock makes due until they are
-    /// back is no work of theirs.
+    /// Lets the clients leave as soon as no action is under way. Operations that come due before
+    /// the clients are back are left out.
     #[cold]
     pub(super) fn leave(&mut self, now: Nanos) {
         let members = &mut self.clients.members;
