@@ -52,8 +52,8 @@ pub(crate) struct Endpoint {
     client_guid: Option<[u8; 16]>,
     /// The session that the next one takes the place of; 0 for none.
     previous_session: u64,
-    /// The addresses that clients try in turn when they come back; empty if those are the
-    /// addresses of the server's name.
+    /// The addresses that clients try in turn when they come back; empty if the server has only
+    /// one.
     nodes: Arc<[SocketAddr]>,
     /// Local addresses, if the user gave some, and the number of the connection,
     /// which selects one of them.
