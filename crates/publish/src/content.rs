@@ -6,6 +6,7 @@
 mod comparisons;
 mod curves;
 mod disclosure;
+mod failover;
 mod heading;
 mod latency;
 mod level;

@@ -13,6 +13,7 @@
 mod axis;
 mod csv;
 mod draw;
+mod events;
 mod marker;
 mod palette;
 mod png;
@@ -36,8 +37,19 @@ pub struct Plot {
     pub y: Axis,
     /// The lines in the order of the legend.
     pub lines: Vec<Line>,
+    /// Instants at which something happened, from left to right.
+    pub marks: Vec<PlotMark>,
     /// Notes for the reader, a line each.
     pub notes: Vec<String>,
+}
+
+/// An upright line through a plot: an instant at which something happened.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlotMark {
+    /// Horizontal position, in the unit of the axis' quantity.
+    pub x: f64,
+    /// What happened.
+    pub label: String,
 }
 
 /// One line of a plot.

@@ -164,6 +164,7 @@ fn plot(
         x: Axis::new(axis, quantity),
         y: Axis::new(measure.axis, measure.quantity),
         notes: Vec::new(),
+        marks: Vec::new(),
         lines,
     }
 }

@@ -8,6 +8,7 @@ use smbench_report::names::said_once;
 use smbench_report::table::{Cell, Column, Table};
 use smbench_report::units;
 
+use super::failover::marks;
 use super::level::Level;
 use super::profile::ProfileContent;
 use crate::plot::{Axis, Doubt, Line, Plot, PlotPoint, PointValidity, Quantity};
@@ -42,6 +43,7 @@ pub(super) fn percentiles(profile: &ProfileContent<'_>) -> Section {
         y: Axis::new("response time", Quantity::WideLatency),
         lines: lines.collect(),
         notes: Vec::new(),
+        marks: Vec::new(),
     });
     part.list(level.remark().into_iter().collect());
     part.table(percentile_table(&level));
@@ -101,7 +103,7 @@ fn distribution(row: &CurveRow<'_>) -> Vec<PlotPoint> {
 }
 
 /// Returns whether the points of a row may be quoted.
-fn validity(row: &CurveRow<'_>) -> PointValidity {
+pub(super) fn validity(row: &CurveRow<'_>) -> PointValidity {
     if row.is_valid() {
         PointValidity::Valid
     } else {
@@ -219,6 +221,7 @@ pub(super) fn over_time(profile: &ProfileContent<'_>) -> Section {
             title: format!("{}: {title} over time {}", profile.name, level.name()),
             x: Axis::new("time since the window opened", Quantity::Time),
             y: Axis::new(*axis, Quantity::Latency),
+            marks: marks(shown.iter().map(|(_, _, (pass, _))| *pass)),
             lines,
             notes: Vec::new(),
         });
@@ -244,7 +247,7 @@ pub(super) fn over_time(profile: &ProfileContent<'_>) -> Section {
 }
 
 /// Returns the first pass with a series, among the passes in the averages.
-fn first_series<'a>(row: &CurveRow<'a>) -> Option<(&'a LoadPointDoc, &'a SeriesDoc)> {
+pub(super) fn first_series<'a>(row: &CurveRow<'a>) -> Option<(&'a LoadPointDoc, &'a SeriesDoc)> {
     let mut passes = row.passes.iter();
     passes.find_map(|pass| Some((*pass, pass.series.as_ref()?)))
 }

@@ -123,6 +123,7 @@ fn latency(
         } else {
             vec![format!("limit: {}", limits.iter().join(", "))]
         },
+        marks: Vec::new(),
     })
 }
 
@@ -215,5 +216,6 @@ fn held(profile: &ProfileContent<'_>, server: &MeasuredServer<'_>) -> Option<Plo
             "the sessions are held from {} on",
             units::seconds(begins)
         )],
+        marks: Vec::new(),
     })
 }

@@ -89,6 +89,7 @@ fn plot(study: &Study, by_size: &BTreeMap<u64, Vec<&Listed<'_>>>) -> Plot {
         y: Axis::new("mean time of a listing", Quantity::WideLatency),
         lines: lines.collect(),
         notes: Vec::new(),
+        marks: Vec::new(),
     }
 }
 

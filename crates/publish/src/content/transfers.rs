@@ -149,6 +149,7 @@ fn plot(study: &Study, mode: TransferMode, measure: &SizeMetric, all: &[SizeResu
         y: Axis::new(measure.axis, measure.quantity),
         lines,
         notes,
+        marks: Vec::new(),
     }
 }
 

@@ -15,6 +15,7 @@ use plotters::series::LineSeries;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{Color, FontFamily, FontStyle, IntoFont, RGBColor, TRANSPARENT, TextStyle};
 
+use super::events::draw_marks;
 use super::marker::{Filling, Marker, Surround};
 use super::palette::{self, AXIS, GRID, INK};
 use super::{Doubt, Line, Plot, PlotPoint, PlotWidth, PointValidity};
@@ -22,7 +23,7 @@ use super::{Doubt, Line, Plot, PlotPoint, PlotWidth, PointValidity};
 /// Number of plotters' pixels per pixel of the plot.
 pub(super) const FINE: i32 = 8;
 const TITLE_LINE_HEIGHT: i32 = 22;
-const LEGEND_LINE_HEIGHT: i32 = 24;
+pub(super) const LEGEND_LINE_HEIGHT: i32 = 24;
 /// Free pixels between the chart and the legend.
 const LEGEND_GAP: i32 = 6;
 /// Free pixels at every edge.
@@ -32,7 +33,7 @@ const Y_LABELS: i32 = 78;
 const X_LABELS: i32 = 50;
 /// Sizes of text, in pixels.
 const TITLE_SIZE: i32 = 17;
-const TEXT_SIZE: i32 = 16;
+pub(super) const TEXT_SIZE: i32 = 16;
 /// Width of an average letter as a share of the text's size. Most fonts are
 /// slightly narrower, so a text that fits by this figure fits in them.
 const LETTER: f64 = 0.56;
@@ -94,7 +95,10 @@ pub(super) fn draw(plot: &Plot, width: PlotWidth) -> Result<Drawing, DrawError> 
 
 /// Draws axes and lines; returns the positions of their points.
 fn chart(plot: &Plot, area: &Area<'_>) -> Result<Vec<Vec<(i32, i32)>>, DrawError> {
-    let x = plot.x.frame(plot.points().map(|point| point.x));
+    let marks = plot.marks.iter().map(|mark| mark.x);
+    let x = plot
+        .x
+        .frame(plot.points().map(|point| point.x).chain(marks));
     let ends = |point: &PlotPoint| [point.y, point.spread.map_or(point.y, |(_, high)| high)];
     let y = plot.y.frame(plot.points().flat_map(ends));
     let titles = (x.title.clone(), y.title.clone());
@@ -117,6 +121,7 @@ fn chart(plot: &Plot, area: &Area<'_>) -> Result<Vec<Vec<(i32, i32)>>, DrawError
         .y_desc(titles.1)
         .draw()?;
 
+    draw_marks(&plot.marks, &mut chart)?;
     let place = |point: &PlotPoint| (point.x, point.y);
     for line in &plot.lines {
         let colour = palette::line(line.style);
@@ -305,7 +310,7 @@ impl Legend {
 }
 
 /// Returns a text style that is anchored at the left end, at half its height.
-fn text(size: i32, colour: RGBColor, style: FontStyle) -> TextStyle<'static> {
+pub(super) fn text(size: i32, colour: RGBColor, style: FontStyle) -> TextStyle<'static> {
     // plotters writes text smaller than its size by this factor.
     let size = f64::from(size * FINE) * 1.24;
     let font = (FontFamily::SansSerif, size, style).into_font();
@@ -323,7 +328,7 @@ fn lines<T>(lines: &[T]) -> i32 {
 }
 
 /// Returns the text, cut with an ellipsis if it is too long.
-fn shortened(text: &str, letters: usize) -> String {
+pub(super) fn shortened(text: &str, letters: usize) -> String {
     if text.chars().count() <= letters {
         return text.to_owned();
     }

@@ -82,6 +82,9 @@ impl Plot {
         for text in [&mut plot.title, &mut plot.x.title, &mut plot.y.title] {
             *text = xml(text);
         }
+        for mark in &mut plot.marks {
+            mark.label = xml(&mark.label);
+        }
         for line in &mut plot.lines {
             line.name = xml(&line.name);
             for point in &mut line.points {

@@ -1,6 +1,7 @@
 //! Plots: their content, and whether points are drawn where the numbers say.
 
 mod drawn;
+mod failover;
 mod listings;
 mod transfers;
 

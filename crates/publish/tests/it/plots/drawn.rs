@@ -31,6 +31,7 @@ pub(super) fn simple() -> Plot {
             ],
         }],
         notes: Vec::new(),
+        marks: Vec::new(),
     }
 }
 

@@ -102,6 +102,7 @@ fn over_time(
         title,
         lines: lines.collect(),
         notes: vec!["CHANGE_NOTIFY is left out, because it waits for other clients".to_owned()],
+        marks: Vec::new(),
     }
 }
 
@@ -145,6 +146,7 @@ fn service_times(captures: &Captures<'_>) -> Plot {
         x: Axis::new("percentile", Quantity::Percentile),
         y: Axis::new("service time", Quantity::WideLatency),
         lines,
+        marks: Vec::new(),
         notes: vec![format!(
             "the {COMMANDS_MAX} commands with most service time in total, without CHANGE_NOTIFY"
         )],
@@ -208,5 +210,6 @@ fn sizes(captures: &Captures<'_>) -> Plot {
         ),
         lines,
         notes: Vec::new(),
+        marks: Vec::new(),
     }
 }
