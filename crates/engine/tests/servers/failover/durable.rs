@@ -1,0 +1,114 @@
+//! Servers that keep durable handles.
+
+use std::time::Duration;
+
+use smbench_engine::{Cancel, Unobserved, execute};
+use smbench_lab::{SambaOptions, ScratchSamba};
+use smbench_model::plan::Plan;
+use smbench_model::record::{EventKind, LoadPointRecord, RunRecord};
+use smbench_model::sessions::HandleDurability;
+use smbench_model::spec::SessionsSpec;
+
+use super::{losses, options, valid_point, with_events};
+use crate::support::{plan, target};
+
+/// The shortest time from the first event to the second, and the longest that is tried.
+const TIMES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(32)];
+
+/// Runs plans with more and more time after each event, until all clients were back before the
+/// next event and before the end of the window. On a busy machine that takes long, and only then
+/// each event has its own losses. The last run counts in any case.
+fn run_with_time(plan_of: impl Fn(Duration) -> Plan) -> LoadPointRecord {
+    let mut time = TIMES[0];
+    loop {
+        let record = execute(&plan_of(time), &mut Unobserved, &Cancel::default());
+        let record = record.unwrap();
+        if time >= TIMES[1] || are_back_in_time(&record, time) {
+            return valid_point(record);
+        }
+        time *= 2;
+    }
+}
+
+/// Returns whether all clients were back within this time after each event.
+fn are_back_in_time(record: &RunRecord, time: Duration) -> bool {
+    let [point] = &record.load_points[..] else {
+        return false;
+    };
+    let lost = point.ops.events().kept().iter();
+    let lost = lost.filter(|event| event.kind == EventKind::LinkLost);
+    let lost: Vec<_> = lost.map(|event| Duration::from(event.at)).collect();
+    let are_back = |at: Option<u32>| {
+        let event = at
+            .and_then(|at| point.events[at as usize].at)
+            .unwrap_or_default();
+        let Some(losses) = point.ops.losses().after(at) else {
+            return false;
+        };
+        // A blackout begins before the loss.
+        let last = lost.iter().filter(|lost| **lost < event + time).max();
+        let blackout = Duration::from_nanos(losses.blackout.max());
+        losses.still_away() == 0 && last.is_some_and(|last| *last + blackout < event + time)
+    };
+    point.dropouts.is_empty() && [0, 1].into_iter().all(|event| are_back(Some(event)))
+}
+
+/// A server that keeps durable handles gives all of them back, and no write is lost.
+#[test]
+fn durable_handles_are_taken_back_after_an_event() {
+    let options_of_samba = SambaOptions {
+        extra_global: vec![ScratchSamba::CIFS.to_owned()],
+        ..SambaOptions::default()
+    };
+    let Some(samba) = ScratchSamba::or_skip(options_of_samba) else {
+        return;
+    };
+    for (dialect, oplock, handles) in [
+        ("3.1.1", None, HandleDurability::Durable),
+        ("3.0", Some("batch"), HandleDurability::Durable),
+        ("2.1", Some("lease-rh"), HandleDurability::Durable),
+        ("2.0.2", Some("batch"), HandleDurability::Durable),
+        ("2.1", None, HandleDurability::None),
+        ("cifs", None, HandleDurability::None),
+    ] {
+        let point = run_with_time(|time| {
+            let sessions = SessionsSpec {
+                dialect: Some(dialect.parse().unwrap()),
+                oplock: oplock.map(|oplock| oplock.parse().unwrap()),
+                handles: Some(handles),
+                ..SessionsSpec::default()
+            };
+            let first = Duration::from_millis(500);
+            let (first, second) = (first.as_millis(), (first + time).as_millis());
+            let events = [
+                format!("at {second}ms: drop 50%"),
+                format!("at {first}ms: drop 100%"),
+            ];
+            let options = with_events(options(4, 3 * time, sessions), &[&events[0], &events[1]]);
+            let target = target(&samba.url(), samba.password());
+            plan("file-server", &options, target)
+        });
+        assert!(point.ops.losses().after(None).is_none());
+        for (event, clients) in [(0, 4), (1, 2)] {
+            let losses = losses(&point, Some(event));
+            assert_eq!(losses.clients, clients, "{dialect}");
+            assert_eq!(losses.still_away(), 0, "{dialect}");
+            let kept = match handles {
+                HandleDurability::None => 0,
+                _ => clients,
+            };
+            // The server's answer comes first, because it is the reason for the rest.
+            assert_eq!(losses.handles.lost, [].into(), "{dialect}");
+            assert_eq!(losses.handles.kept, kept, "{dialect}");
+            // The oplock or lease comes back with the handle.
+            assert_eq!(losses.handles.caching_kept, kept, "{dialect}");
+        }
+        // The plan has them in the order of their instants.
+        let percents: Vec<_> = point
+            .events
+            .iter()
+            .map(|event| event.event.action.to_string())
+            .collect();
+        assert_eq!(percents, ["drop 100%", "drop 50%"]);
+    }
+}
