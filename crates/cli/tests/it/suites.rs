@@ -2,6 +2,7 @@
 
 mod endings;
 mod exporters;
+mod failover;
 mod mistakes;
 mod searches;
 mod tuning;

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 
-use super::{MAIN_SHARE, config};
+use super::{MAIN_SHARE, ScratchSamba, config};
 use crate::options::check_name;
 use crate::{LabError, Password, ShareAccess, Signing};
 
@@ -43,6 +43,23 @@ impl Default for SambaOptions {
             shares: Vec::new(),
             kerberos: None,
         }
+    }
+}
+
+impl ScratchSamba {
+    /// Returns these options for a server that serves the folder of this one, to the same
+    /// account. The two know nothing of each other's opens and locks.
+    ///
+    /// # Errors
+    /// [`LabError::TemporaryFolder`] for an unusable folder.
+    pub fn beside(&self, options: SambaOptions) -> Result<SambaOptions, LabError> {
+        let mut extra_share = options.extra_share;
+        extra_share.push(format!("path = {}", config::plain(&self.data_dir())?));
+        Ok(SambaOptions {
+            password: Some(self.password.clone()),
+            extra_share,
+            ..options
+        })
     }
 }
 

@@ -2,6 +2,7 @@
 //! addresses, and which handles they ask the server to keep.
 
 use std::fmt;
+use std::net::SocketAddr;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -130,6 +131,22 @@ impl NodeList {
     #[must_use]
     pub fn as_slice(&self) -> &[ServerNode] {
         &self.0
+    }
+}
+
+impl FromIterator<SocketAddr> for NodeList {
+    fn from_iter<I: IntoIterator<Item = SocketAddr>>(addresses: I) -> Self {
+        let addresses = addresses.into_iter();
+        Self(addresses.map(ServerNode::from).collect())
+    }
+}
+
+impl From<SocketAddr> for ServerNode {
+    fn from(address: SocketAddr) -> Self {
+        Self {
+            host: address.ip().to_string(),
+            port: Some(address.port()),
+        }
     }
 }
 

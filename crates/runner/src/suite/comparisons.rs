@@ -140,6 +140,7 @@ mod tests {
             kind: HostKind::Samba {
                 lines: Vec::new(),
                 smbd: None,
+                nodes: 1,
             },
             cpu: CpuSource::default(),
             run: SessionsSpec::default(),

@@ -8,10 +8,12 @@
 //! release of Samba has changed since the study began, nothing more is measured for
 //! that server.
 
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 
 use smbench_lab::{SambaOptions, ScratchSamba};
 use smbench_model::cpu::CpuSource;
+use smbench_model::sessions::NodeList;
 use smbench_model::spec::SessionsSpec;
 use smbench_model::target::{Secret, Target};
 use smbench_report::Disclosure;
@@ -49,6 +51,8 @@ pub(super) enum HostKind {
         lines: Vec<String>,
         /// The smbd to start; `None` for the installed one.
         smbd: Option<PathBuf>,
+        /// How many smbd serve the folder, each at an address of its own.
+        nodes: u8,
     },
 }
 
@@ -66,6 +70,10 @@ impl HostKind {
 pub(super) struct StartedServer {
     pub(super) target: Target,
     pub(super) disclosure: Disclosure,
+    /// The addresses that clients try in turn; none if there is only one.
+    pub(super) nodes: NodeList,
+    /// Further smbd over the folder of the scratch Samba. They end before that is deleted.
+    further: Vec<ScratchSamba>,
     /// The scratch Samba, if there is one; dropping it ends the server.
     pub(super) samba: Option<ScratchSamba>,
 }
@@ -92,12 +100,12 @@ impl Host {
     pub(super) fn doc(&self) -> StudyServerDoc {
         let (url, settings, smbd) = match &self.kind {
             HostKind::Given(account) => (Some(account.target.redacted()), Vec::new(), None),
-            HostKind::Samba { lines, smbd } => (None, lines.clone(), smbd.as_ref()),
+            HostKind::Samba { lines, smbd, .. } => (None, lines.clone(), smbd.as_ref()),
         };
         StudyServerDoc {
             name: self.name.clone(),
             url,
-            notes: self.notes.clone(),
+            notes: self.all_notes(),
             settings,
             smbd: smbd.map(|smbd| smbd.display().to_string()),
             client: self.run.lines(),
@@ -110,7 +118,7 @@ impl Host {
     /// folder can be removed if this process is killed.
     pub(super) fn start(
         &self,
-        claimed: impl FnOnce(&Path) -> Result<(), Failure>,
+        mut claimed: impl FnMut(&Path) -> Result<(), Failure>,
     ) -> Result<StartedServer, Failure> {
         match &self.kind {
             HostKind::Given(account) => {
@@ -119,34 +127,62 @@ impl Host {
                 if let Some(facts) = LabFacts::of_environment(target) {
                     facts.add_to(&mut disclosure);
                 }
-                disclosure.notes.extend(self.notes.iter().cloned());
+                disclosure.notes.extend(self.all_notes());
                 Ok(StartedServer {
                     target: target.clone(),
                     disclosure,
+                    nodes: NodeList::default(),
+                    further: Vec::new(),
                     samba: None,
                 })
             }
-            HostKind::Samba { lines, smbd } => {
-                let samba = ScratchSamba::prepare(SambaOptions {
+            HostKind::Samba { lines, smbd, nodes } => {
+                let options = SambaOptions {
                     smbd: smbd.clone(),
                     extra_global: lines.clone(),
                     ..SambaOptions::default()
-                })?;
+                };
+                let samba = ScratchSamba::prepare(options.clone())?;
                 claimed(samba.root())?;
                 let samba = samba.start()?;
+                let further = (2..=*nodes).map(|node| {
+                    let further = ScratchSamba::prepare(SambaOptions {
+                        listen: Ipv4Addr::new(127, 0, 0, node).into(),
+                        ..samba.beside(options.clone())?
+                    })?;
+                    claimed(further.root())?;
+                    Ok(further.start()?)
+                });
+                let further: Vec<_> = further.collect::<Result<_, Failure>>()?;
                 let (mut target, _) = Target::parse(&samba.url())?;
                 target.password = Secret::new(samba.password());
                 let facts = LabFacts::of_samba(&samba, lines);
                 let mut disclosure = request::disclosure(self.durability);
                 facts.add_to(&mut disclosure);
-                disclosure.notes.extend(self.notes.iter().cloned());
+                disclosure.notes.extend(self.all_notes());
                 Ok(StartedServer {
                     target,
                     disclosure,
+                    nodes: if further.is_empty() {
+                        NodeList::default()
+                    } else {
+                        let all = [&samba].into_iter().chain(&further);
+                        NodeList::from_iter(all.map(ScratchSamba::address))
+                    },
+                    further,
                     samba: Some(samba),
                 })
             }
         }
+    }
+
+    /// Returns the notes for readers.
+    fn all_notes(&self) -> Vec<String> {
+        let mut notes = self.notes.clone();
+        if let HostKind::Samba { nodes: 2.., .. } = self.kind {
+            notes.push("several smbd serve one folder, and know nothing of each other".to_owned());
+        }
+        notes
     }
 
     /// Returns the target, if a killed run could leave files there.

@@ -19,6 +19,8 @@ use crate::lab_facts::{Durability, parse_option, samba_policies, smbd_path};
 use crate::mounts::parse_target;
 use crate::request;
 
+/// The most smbd that serve one folder.
+const NODES_MAX: u8 = 8;
 /// What stands for the URL of a server that smbench starts: `lab:/opt/samba/sbin/smbd`.
 const LAB: &str = "lab:";
 
@@ -173,7 +175,11 @@ fn of_lab(source: &Source, name: &str, smbd: &str) -> Result<Host, String> {
         name: name.to_owned(),
         durability: samba_policies(&lines),
         notes: Vec::new(),
-        kind: HostKind::Samba { lines, smbd },
+        kind: HostKind::Samba {
+            lines,
+            smbd,
+            nodes: 1,
+        },
         cpu: CpuSource::default(),
         run: SessionsSpec::default(),
         named: true,
@@ -208,6 +214,12 @@ fn written(source: &Source, entry: &ServerEntry, accounts: &dyn Accounts) -> Res
         .clone()
         .or_else(|| smbd.as_ref().map(|_| Vec::new()));
     let (durability, kind) = match (&entry.url, lines) {
+        (Some(_), None) if entry.nodes.is_some() => {
+            return Err(refuse(
+                "nodes in [[servers]] goes with samba, not with url: give it in [servers.run]"
+                    .to_owned(),
+            ));
+        }
         (Some(url), None) => {
             check_url(url).map_err(refuse)?;
             let credentials = credentials(source, entry).map_err(refuse)?;
@@ -225,7 +237,11 @@ fn written(source: &Source, entry: &ServerEntry, accounts: &dyn Accounts) -> Res
                 check_line(line, smbd.as_deref())
                     .map_err(|why| refuse(format!("samba line {line:?}: {why}")))?;
             }
-            (samba_policies(&lines), HostKind::Samba { lines, smbd })
+            let nodes = nodes(source, entry, &run).map_err(refuse)?;
+            (
+                samba_policies(&lines),
+                HostKind::Samba { lines, smbd, nodes },
+            )
         }
         (None, None) => return Err(refuse("give url, or samba for a scratch Samba".to_owned())),
         (Some(_), Some(_)) => {
@@ -248,6 +264,28 @@ fn written(source: &Source, entry: &ServerEntry, accounts: &dyn Accounts) -> Res
         run,
         named: false,
     })
+}
+
+/// Returns how many smbd serve the folder of a scratch Samba.
+fn nodes(source: &Source, entry: &ServerEntry, run: &SessionsSpec) -> Result<u8, String> {
+    match entry.nodes {
+        None => Ok(1),
+        Some(nodes) if !(2..=NODES_MAX).contains(&nodes) => {
+            Err(format!("nodes is {nodes}: give 2 to {NODES_MAX}"))
+        }
+        Some(_)
+            if run
+                .reconnect
+                .or(source.spec.run.sessions.reconnect)
+                .is_none() =>
+        {
+            Err(
+                "nodes means nothing without reconnect: give that in [run] as well, or drop it"
+                    .to_owned(),
+            )
+        }
+        Some(nodes) => Ok(nodes),
+    }
 }
 
 /// Checks a line for `smb.conf`, because a report will state that it was in force.

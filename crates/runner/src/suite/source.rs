@@ -17,10 +17,11 @@ use super::spec::{ComparisonEntry, SuiteSpec};
 use crate::failure::Failure;
 
 /// Suites shipped with the program: name and TOML text.
-pub const BUILTIN: [(&str, &str); 9] = [
+pub const BUILTIN: [(&str, &str); 10] = [
     ("adapter", include_str!("../../suites/adapter.toml")),
     ("curve", include_str!("../../suites/curve.toml")),
     ("dir-leases", include_str!("../../suites/dir-leases.toml")),
+    ("failover", include_str!("../../suites/failover.toml")),
     ("folders", include_str!("../../suites/folders.toml")),
     ("limits-2005", include_str!("../../suites/limits-2005.toml")),
     ("listings", include_str!("../../suites/listings.toml")),

@@ -26,6 +26,7 @@
 //! name = "Samba"
 //! samba = ["strict sync = no"] # a scratch Samba with these lines in smb.conf
 //! smbd = "/opt/samba/sbin/smbd" # the smbd to start; the installed one when absent
+//! nodes = 2                    # so many smbd over one folder, each at an address of its own
 //! [[comparisons]]
 //! title = "NAS over Samba"
 //! kind = "change"              # the default; or "scaling"
@@ -187,6 +188,9 @@ pub(super) struct ServerEntry {
     pub(super) samba: Option<Vec<String>>,
     /// The smbd of a scratch Samba, or a program that runs one.
     pub(super) smbd: Option<PathBuf>,
+    /// How many smbd of a scratch Samba serve one folder, each at an address of its own. Clients
+    /// that come back try them in turn. 1 when absent.
+    pub(super) nodes: Option<u8>,
     /// Notes for readers, one sentence each.
     pub(super) notes: Vec<String>,
     /// Flush policy. For a scratch Samba it is known.

@@ -9,7 +9,6 @@ use smbench_model::generator::Generator;
 use smbench_model::plan::Plan;
 use smbench_model::record::{RecycleBin, RunRecord};
 use smbench_model::sessions::Sessions;
-use smbench_model::target::Target;
 use smbench_report::RunDoc;
 use smbench_report::doc::OutcomeDoc;
 use smbench_report::find::answer;
@@ -129,7 +128,7 @@ impl Runner<'_> {
         let server = server.map_err(|failure| Incomplete::failed(&failure))?;
         let admitted = self.folder.admit(pass.server, &server.disclosure);
         admitted.map_err(Incomplete::stop)?;
-        let plan = self.remaining_plan(pass, &server.target);
+        let plan = self.remaining_plan(pass, &server);
         let mut plan = self.hosts.with_part(plan);
         let mut search = self.suite.search(pass).cloned();
         if let Some(Search::Sessions(_, bound)) = &mut search {
@@ -153,17 +152,20 @@ impl Runner<'_> {
     }
 
     /// Returns the plan of what is not measured yet.
-    fn remaining_plan(&self, pass: PassId, target: &Target) -> Plan {
+    fn remaining_plan(&self, pass: PassId, server: &StartedServer) -> Plan {
         let Plan {
             work,
-            sessions,
+            mut sessions,
             generator,
             limits,
         } = PassPart::plan_of(&self.folder.remaining(pass), self.suite.plan(pass).clone());
+        if !server.nodes.as_slice().is_empty() {
+            sessions.failover.nodes = server.nodes.clone();
+        }
         Plan {
             work,
             sessions: Sessions {
-                target: target.clone(),
+                target: server.target.clone(),
                 ..sessions
             },
             generator: Generator {

@@ -148,13 +148,34 @@ fn work_that_makes_no_sense_is_refused() {
 }
 
 #[test]
+fn several_smbd_need_a_scratch_samba_and_clients_that_come_back() {
+    let back = "[run]\nreconnect = \"60s\"\n";
+    for (spec, part) in [
+        (
+            "[[servers]]\nname = \"a\"\nsamba = []\nnodes = 2".to_owned(),
+            "server `a`: nodes means nothing without reconnect: give that in [run] as well",
+        ),
+        (
+            format!("{back}[[servers]]\nname = \"a\"\nsamba = []\nnodes = 1"),
+            "server `a`: nodes is 1: give 2 to 8",
+        ),
+        (
+            format!("{back}{URL}\nnodes = 2"),
+            "nodes in [[servers]] goes with samba, not with url",
+        ),
+    ] {
+        refused_text(&spec, &[], &[part]);
+    }
+}
+
+#[test]
 fn a_command_line_that_makes_no_sense_is_refused() {
     let server = "--server=a=smb://ann@h/s";
     for (name, options, part) in [
         (
             "nope",
             &[][..],
-            "unknown suite `nope`: expected one of adapter, curve, dir-leases, folders, limits-2005",
+            "unknown suite `nope`: expected one of adapter, curve, dir-leases, failover, folders, limits-2005",
         ),
         ("/dev/zero", &[], "failed to read /dev/zero: larger than"),
         ("missing.toml", &[], "missing.toml: the file does not exist"),

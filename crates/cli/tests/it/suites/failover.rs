@@ -1,0 +1,50 @@
+//! Several smbd over one folder, between which clients move.
+
+use super::{has_samba, pass, suite};
+use crate::support::{Place, text};
+
+/// The first smbd loses its clients. They come back at the second one, which finds their data.
+const TWO_NODES: &str = r#"
+clients = "2"
+profiles = ["file-server"]
+[run]
+duration = "6s"
+ramp_up = "0s"
+file_size = "256KiB"
+verify = true
+reconnect = "60s"
+event = ["at 1s: signal KILL"]
+[[servers]]
+name = "pair"
+samba = []
+nodes = 2
+"#;
+
+#[test]
+fn clients_move_between_two_smbd_over_one_folder() {
+    if !has_samba() {
+        return;
+    }
+    let place = Place::new();
+    let file = place.write("pair.toml", TWO_NODES);
+    let args = [text(&file), "--calibration=off", "--quiet", "--out=study"];
+    let said = suite(&place, "", &args);
+    said.succeeded();
+    let doc = pass(&place, "01-pair", "file-server", 1).unwrap();
+    // Each smbd has an address of its own.
+    let nodes = doc["plan"]["nodes"].as_str().unwrap();
+    let (first, second) = nodes.split_once(',').unwrap();
+    assert!(first.starts_with("127.0.0.1:"), "{nodes}");
+    assert!(second.starts_with("127.0.0.2:"), "{nodes}");
+    let notes = &doc["server"]["notes"];
+    let note = "several smbd serve one folder, and know nothing of each other";
+    assert!(notes.as_array().unwrap().contains(&note.into()), "{notes}");
+    let point = &doc["load_points"][0];
+    assert_eq!(point["valid"], true, "{}", point["invalid_reason"]);
+    let event = &point["events"][0];
+    assert_eq!(
+        (&event["clients"], &event["clients_away"]),
+        (&2.into(), &0.into())
+    );
+    assert_eq!(point["verify"]["lost"], 0);
+}
