@@ -46,6 +46,8 @@ impl<D> Opened<D> {
             reclaimed: Reclaimed {
                 kept: 0,
                 lost: BTreeMap::new(),
+                caching_kept: 0,
+                caching_lost: 0,
             },
             connections,
             refused: None,

@@ -1,6 +1,7 @@
 //! State of the sessions of a group whose connection was lost, for the new ones. Not
 //! here: how the new ones are set up.
 
+use smbench_model::sessions::Caching;
 use smbench_protocol::FileId;
 
 /// What new sessions need of the old ones.
@@ -31,6 +32,8 @@ pub(crate) struct HeldHandle {
     pub(crate) file_id: FileId,
     pub(crate) create_guid: [u8; 16],
     pub(crate) promise: KeepPromise,
+    /// The caching that the server granted for it.
+    pub(crate) caching: Caching,
 }
 
 /// The promise of the server about a handle.

@@ -24,6 +24,10 @@ pub struct Reclaimed {
 
 impl Reclaimed {
     /// Counts a handle that the server had not kept.
+    /// Kept handles whose oplock or lease is what it was.
+    pub caching_kept: u64,
+    /// Kept handles whose oplock or lease is less than it was.
+    pub caching_lost: u64,
     pub fn lose(&mut self, status: Option<NtStatus>) {
         let is_known = self.lost.len() < STATUSES_MAX || self.lost.contains_key(&status);
         let status = status.filter(|_| is_known);
@@ -37,6 +41,8 @@ impl Reclaimed {
             let is_known = self.lost.len() < STATUSES_MAX || self.lost.contains_key(&status);
             *self.lost.entry(status.filter(|_| is_known)).or_default() += count;
         }
+        self.caching_kept += other.caching_kept;
+        self.caching_lost += other.caching_lost;
     }
 }
 
@@ -163,9 +169,10 @@ mod tests {
         let merged = one.after(Some(1)).unwrap();
         assert_eq!((merged.clients, merged.still_away()), (4, 2));
         assert_eq!((merged.blackout.min(), merged.blackout.max()), (7, 9));
-        assert_eq!(merged.handles.kept, 2);
+        assert_eq!((merged.handles.kept, merged.handles.caching_kept), (2, 2));
         assert_eq!(merged.handles.lost.values().sum::<u64>(), 2);
         assert_eq!(one.after(None).unwrap().failed, 3);
         assert!(one.after(Some(0)).is_none());
     }
 }
+            after.handles.caching_kept += 1;

@@ -74,6 +74,13 @@ pub struct EventDoc {
     /// The same by its answer; `not-granted` if it had promised nothing. Absent if there are none.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub handles_lost_by: BTreeMap<String, u64>,
+    /// Number of kept handles whose oplock or lease is what it was. 0, like the next key, in
+    /// documents of releases that did not count it.
+    #[serde(default)]
+    pub caching_kept: u64,
+    /// Number of kept handles whose oplock or lease is less than it was.
+    #[serde(default)]
+    pub caching_lost: u64,
     /// Number of requests without an answer that were sent again.
     pub requests_repeated: u64,
     /// Number of operations without an answer that failed.
@@ -133,6 +140,8 @@ impl EventDoc {
             handles_kept: losses.handles.kept,
             handles_lost: losses.handles.lost.values().sum(),
             handles_lost_by: by.collect(),
+            caching_kept: losses.handles.caching_kept,
+            caching_lost: losses.handles.caching_lost,
             requests_repeated: losses.repeated,
             operations_failed: losses.failed,
             command: None,
@@ -179,6 +188,8 @@ impl EventDoc {
         };
         self.handles_kept += other.handles_kept;
         self.handles_lost += other.handles_lost;
+        self.caching_kept += other.caching_kept;
+        self.caching_lost += other.caching_lost;
         for (status, count) in &other.handles_lost_by {
             *self.handles_lost_by.entry(status.clone()).or_default() += count;
         }

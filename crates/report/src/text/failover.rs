@@ -82,14 +82,14 @@ fn notes(doc: &RunDoc) -> Vec<String> {
         *by.entry(status).or_default() += count;
     }
     let lost = by.into_iter();
-    lost.map(|(status, count)| {
+    let lost = lost.map(|(status, count)| {
         let handles = counted(count, "handle");
         match status {
             "not-granted" => format!("{handles} lost that the server had not promised to keep"),
             status => format!("{handles} lost with {}", plain(status)),
         }
-    })
-    .collect()
+    });
+    lost.chain(weaker).collect()
 }
 
 /// Describes the lost connections of all load points in a sentence; `None` if there were none.
@@ -142,4 +142,10 @@ pub fn failover_in_brief(doc: &RunDoc) -> Option<String> {
         parts.push(counted(lost, "lost write"));
     }
     Some(parts.join(", "))
+    let events = doc.load_points.iter().flat_map(|point| &point.events);
+    let caching_lost = total(events.map(|event| event.caching_lost));
+    let weaker = (caching_lost > 0).then(|| {
+        let handles = counted(caching_lost, "kept handle");
+        format!("{handles} with a lower oplock or lease than before")
+    });
 }

@@ -40,6 +40,7 @@ fn cut() -> LoadPointRecord {
         }
         losses.handles.kept = 2;
         losses.handles.lose(Some(NtStatus::OBJECT_NAME_NOT_FOUND));
+        (losses.handles.caching_kept, losses.handles.caching_lost) = (1, 1);
         losses.handles.lose(None);
         losses.repeated = 3;
         losses.failed = 1;
@@ -70,6 +71,8 @@ fn a_document_has_what_each_event_cost() {
         ("handles_kept", 2.into()),
         ("handles_lost", 2.into()),
         ("requests_repeated", 3.into()),
+        ("caching_kept", 1.into()),
+        ("caching_lost", 1.into()),
         ("operations_failed", 1.into()),
     ];
     for (key, expected) in costs {

@@ -86,17 +86,17 @@ impl<'a> Opener<'a> {
                 },
                 None => self.open(file, &path, session).await?,
             };
+            let file_id = created.file_id;
             if session.cache.is_on() {
                 let level = created.oplock_level;
                 let oplock = Oplock {
                     level,
                     session: self.session,
                 };
-                session.cache.hold(created.file_id, oplock);
-                let lease = contexts.lease.map(|lease| lease.state);
-                self.granted.push(Caching::granted(level, lease));
+                session.cache.hold(file_id, oplock);
+                self.granted.push(granted(&(created, contexts)));
             }
-            opened.push(created.file_id);
+            opened.push(file_id);
         }
         Ok(opened.into_boxed_slice())
     }
@@ -176,6 +176,7 @@ impl<'a> Opener<'a> {
                     Some(GrantedDurable::V1) => KeepPromise::V1,
                     Some(GrantedDurable::V2 { .. }) => KeepPromise::V2,
                 },
+                caching: granted(&created),
             });
         }
         Ok(created)
@@ -193,6 +194,7 @@ impl<'a> Opener<'a> {
             file_id,
             create_guid,
             promise,
+            caching: before,
         } = *handle;
         let flags = match self.site.plan.sessions.failover.handles {
             HandleDurability::Persistent => PERSISTENT,
@@ -217,10 +219,16 @@ impl<'a> Opener<'a> {
         }
         match answer {
             Ok(created) => {
+                let caching = granted(&created);
                 self.reclaimed.kept += 1;
+                match caching == before {
+                    true => self.reclaimed.caching_kept += 1,
+                    false => self.reclaimed.caching_lost += 1,
+                }
                 // It stays as durable as it was.
                 self.handles.push(HeldHandle {
                     file_id: created.0.file_id,
+                    caching,
                     ..*handle
                 });
                 Ok(Some(created))
@@ -257,6 +265,12 @@ pub(super) fn remains_of(
         },
         node,
     }))
+}
+
+/// Returns the caching that the server granted with an open.
+fn granted((created, contexts): &Created) -> Caching {
+    let lease = contexts.lease.as_ref().map(|lease| lease.state);
+    Caching::granted(created.oplock_level, lease)
 }
 
 fn doing(path: &str) -> String {
