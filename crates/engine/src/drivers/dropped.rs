@@ -145,6 +145,9 @@ pub enum LinkCause {
     /// An answer was overdue, for this reason.
     #[error("{0}")]
     Silent(String),
+    /// The server ended a session on it.
+    #[error("the server ended the session with {0}")]
+    SessionEnded(NtStatus),
     /// An event of the plan.
     #[error("an event of the run cut the connection")]
     Event,
@@ -182,6 +185,19 @@ impl From<std::io::Error> for LinkCause {
 }
 
 impl Dropped {
+    /// Returns the loss that a new connection mends, or the error if none does. A session that
+    /// the server ended is set up anew like a lost connection.
+    pub(crate) fn mendable(self) -> Result<Box<LostLink>, Self> {
+        let error = match self {
+            Self::SessionEnded(status) => LinkCause::SessionEnded(status).of_connection(0),
+            other => other,
+        };
+        match error {
+            Self::Link(lost) => Ok(lost),
+            other => Err(other),
+        }
+    }
+
     /// Adds the credits that the costliest operation of the plan takes to a lack of them.
     pub(crate) fn with_cost(self, cost: u16) -> Self {
         match self {

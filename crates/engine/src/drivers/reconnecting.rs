@@ -59,7 +59,7 @@ pub(crate) struct ReconnectingConnector<C> {
     pub(crate) connector: C,
     /// What happens when a connection is lost.
     pub(crate) policy: ReconnectPolicy,
-    /// Time for setting up a connection again.
+    /// The longest time from the loss of a connection until its clients have sessions again.
     pub(crate) limit: Duration,
     /// Which clients leave and come back.
     pub(crate) churn: ChurnPlan,
@@ -135,10 +135,10 @@ impl<C: Connector> Reconnecting<C> {
     /// Keeps the group after the loss of a connection. Any other error ends it.
     #[cold]
     fn found(&mut self, error: Dropped, scratch: &mut Scratch) -> Result<(), Dropped> {
-        let lost = match error {
-            Dropped::Link(lost) if self.sockets.is_some() && self.comes_back() => lost,
-            other => return Err(other),
-        };
+        if self.sockets.is_none() || !self.comes_back() {
+            return Err(error);
+        }
+        let lost = error.mendable()?;
         // Bytes for the old connection must not reach another one.
         scratch.output.clear();
         let driver = self.driver.take();
