@@ -45,7 +45,7 @@ pub use load_point::{
     ClientUsage, Dropout, LoadPointRecord, PopulationRecord, SETUP_CAUSES_MAX, SetupAttempts,
     SetupPhase, SetupRecord,
 };
-pub use losses::{DataFaults, EventLosses, Losses, Reclaimed};
+pub use losses::{DataFaults, EventLosses, Losses, Reclaimed, WrongPlace};
 pub use noted::NotedRecord;
 pub use punctuality::Punctuality;
 pub use recorder::{

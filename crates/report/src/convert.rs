@@ -282,6 +282,7 @@ fn load_point(record: &LoadPointRecord) -> LoadPointDoc {
         verification: None,
         verify: None,
         series: None,
+        wrong_data: record.ops.wrong_places().to_vec(),
         steady: Some(steady(&record.series, record.window)),
         drain_s: Some(record.drain.as_secs_f64()),
         final_flush_s: record.final_flush.map(|took| took.as_secs_f64()),

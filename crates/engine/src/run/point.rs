@@ -348,8 +348,9 @@ fn lost_clients(dropouts: &[Dropout], clients: u32) -> Option<String> {
 /// Returns what is wrong with operations, if anything is.
 fn objection_to(ops: &Tally, excuse: Excuse) -> Option<String> {
     if let Some(failed) = failed(ops, excuse) {
-        let first = ops.first_wrong_data().map_or_else(String::new, |first| {
-            format!("; wrong data first at {first}")
+        let first = ops.wrong_places().first();
+        let first = first.map_or_else(String::new, |place| {
+            format!("; wrong data first at {place}")
         });
         return Some(format!("{failed}{first}{}", refused(ops)));
     }

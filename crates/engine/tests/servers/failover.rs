@@ -1,5 +1,7 @@
 //! Clients that lose their connection under load and come back.
 
+mod durable;
+mod faults;
 mod faulty;
 mod gate;
 
@@ -21,7 +23,6 @@ use smbench_model::spec::{RunOptions, SessionsSpec, WorkSpec};
 use smbench_protocol::NtStatus;
 
 use crate::support::{plan, target};
-use faulty::{Fault, FaultyRelay};
 use gate::Gate;
 
 /// Does something once, when the first interval of a window has ended.
@@ -170,60 +171,6 @@ fn clients_with_nothing_to_send_have_no_blackout() {
     assert_eq!(losses.blackout.len(), 0);
 }
 
-/// A server that keeps durable handles gives all of them back, and no write is lost.
-#[test]
-fn durable_handles_are_taken_back_after_an_event() {
-    let options_of_samba = SambaOptions {
-        extra_global: vec![ScratchSamba::CIFS.to_owned()],
-        ..SambaOptions::default()
-    };
-    let Some(samba) = ScratchSamba::or_skip(options_of_samba) else {
-        return;
-    };
-    for (dialect, oplock, handles) in [
-        ("3.1.1", None, HandleDurability::Durable),
-        ("3.0", Some("batch"), HandleDurability::Durable),
-        ("2.1", Some("lease-rh"), HandleDurability::Durable),
-        ("2.0.2", Some("batch"), HandleDurability::Durable),
-        ("2.1", None, HandleDurability::None),
-        ("cifs", None, HandleDurability::None),
-    ] {
-        let sessions = SessionsSpec {
-            dialect: Some(dialect.parse().unwrap()),
-            oplock: oplock.map(|oplock| oplock.parse().unwrap()),
-            handles: Some(handles),
-            ..SessionsSpec::default()
-        };
-        let options = with_events(
-            options(4, Duration::from_secs(3), sessions),
-            &["at 1500ms: drop 50%", "at 500ms: drop 100%"],
-        );
-        let target = target(&samba.url(), samba.password());
-        let plan = plan("file-server", &options, target);
-        let record = execute(&plan, &mut Unobserved, &Cancel::default());
-        let point = valid_point(record.unwrap());
-        assert!(point.ops.losses().after(None).is_none());
-        for (event, clients) in [(0, 4), (1, 2)] {
-            let losses = losses(&point, Some(event));
-            assert_eq!(losses.clients, clients, "{dialect}");
-            assert_eq!(losses.still_away(), 0, "{dialect}");
-            let kept = match handles {
-                HandleDurability::None => 0,
-                _ => clients,
-            };
-            // The server's answer comes first, because it is the reason for the rest.
-            assert_eq!(losses.handles.lost, [].into(), "{dialect}");
-            assert_eq!(losses.handles.kept, kept, "{dialect}");
-        }
-        let written: Vec<_> = point
-            .events
-            .iter()
-            .map(|event| event.event.to_string())
-            .collect();
-        assert_eq!(written, ["at 500ms: drop 100%", "at 1s 500ms: drop 50%"]);
-    }
-}
-
 /// Servers' processes that are killed keep no handle, and a write that they had acknowledged is
 /// still there.
 #[test]
@@ -283,37 +230,6 @@ fn clients_come_back_at_the_next_address() {
     let point = valid_point(record.unwrap());
     assert_eq!(losses(&point, None).blackout.len(), 4);
     assert!(second.count() >= 4, "{}", second.count());
-}
-
-/// A server that loses acknowledged writes, or applies an old one again, is found out, with the
-/// file and the place.
-#[test]
-fn a_server_that_loses_or_repeats_writes_is_found_out() {
-    const PROFILE: &str = "name = \"places\"\n\
-        files = { count = 1, size = \"32KiB\" }\n\
-        sizes = [{ size = \"4KiB\", weight = 100 }]\n\
-        operations = [{ op = \"write\", weight = 50 }, { op = \"read\", weight = 50 }]\n";
-    let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
-    for fault in [Fault::Drop, Fault::Repeat] {
-        let relay = FaultyRelay::start(server.address(), fault, 20);
-        let mut target = target(&server.url(), server.password());
-        target.port = relay.port;
-        let mut options = options(1, Duration::from_secs(2), SessionsSpec::default());
-        options.work.file_size = None;
-        options.sessions.reconnect = None;
-        let profile = Profile::parse("places", PROFILE).unwrap();
-        let plan = Plan::resolve(&profile, &options, target, Limits::default(), 1).unwrap();
-        let record = execute(&plan, &mut Unobserved, &Cancel::default()).unwrap();
-        let ops = &record.load_points[0].ops;
-        let faults = ops.faults();
-        // Most places are read before they are written again.
-        assert!(faults.lost > 0, "{fault:?}: {faults:?}");
-        assert_eq!((faults.doubled, faults.torn), (0, 0), "{fault:?}");
-        let first = ops.first_wrong_data().unwrap();
-        assert!(first.starts_with("client 0, file 0: "), "{first}");
-        let is_named = |offset: &u64| first.contains(&format!("the block at {offset} "));
-        assert!(relay.faults().iter().any(is_named), "{first}");
-    }
 }
 
 /// Clients of a stopped server wait for it, and those of killed processes come back. Another

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::in_flight::WaitsByKind;
 use super::{
     CachingRecord, ChurnRecord, DataFaults, LoadEvents, Losses, OperationFailure,
-    RefusedDirectories, ReplayDifference, Verification,
+    RefusedDirectories, ReplayDifference, Verification, WrongPlace,
 };
 use crate::kind::OpKind;
 
@@ -26,8 +26,8 @@ pub(super) struct Incidents {
     pub(super) caching: CachingRecord,
     /// The results of verification.
     pub(super) verification: Verification,
-    /// Where and how data was first found wrong, under verification.
-    pub(super) first_wrong_data: Option<String>,
+    /// Where and how data was found wrong, under verification.
+    pub(super) wrong_places: Vec<WrongPlace>,
     /// Operations in flight when the window closed.
     pub(super) in_flight: WaitsByKind,
     /// What happened to connections.
@@ -85,9 +85,7 @@ impl Incidents {
         }
         self.faults.merge(&other.faults);
         self.refused.merge(&other.refused);
-        if self.first_wrong_data.is_none() {
-            self.first_wrong_data.clone_from(&other.first_wrong_data);
-        }
+        WrongPlace::keep(&mut self.wrong_places, other.wrong_places.iter().cloned());
     }
 }
 

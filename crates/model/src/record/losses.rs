@@ -10,6 +10,8 @@ use super::recorder::latency_histogram;
 use crate::Nanos;
 
 /// The largest number of different statuses of handles that are kept apart.
+use crate::contents::block::Mismatch;
+use crate::kind::OpKind;
 const STATUSES_MAX: usize = 64;
 
 /// What became of the durable handles of a client that came back.
@@ -130,6 +132,55 @@ impl Losses {
 
 /// Data that was found wrong, by what the stamps in it show.
 #[derive(
+impl Recorder {
+    /// Returns the number of operations of a kind that succeeded.
+    #[must_use]
+    pub fn succeeded(&self, kind: OpKind) -> u64 {
+        self.of_kind(kind).map_or(0, OpRecord::count)
+    }
+
+    /// Notes that the last operation of a kind that succeeded was in a blackout: in flight when
+    /// its connection was lost, or due before it was back. What the workload did not ask for is in
+    /// no sum, so it is left out.
+    #[cold]
+    pub fn blacked_out(&mut self, kind: OpKind, times: Times) {
+        if !kind.is_asked_for() {
+            return;
+        }
+        let is_paced = self.of_kind(kind).is_some_and(|of| of.response.is_some());
+        let of_all = self.in_blackout.get_or_insert_default();
+        if is_paced && of_all.response.is_none() {
+            of_all.response = Some(of_all.service.clone());
+        }
+        let service = times.service.0.max(1);
+        of_all.service.saturating_record(service);
+        if let Some(responses) = &mut of_all.response {
+            let response = times.response.0.max(1);
+            responses.saturating_record(if is_paced { response } else { service });
+        }
+    }
+
+    /// Counts an operation that read other data than the written data.
+    pub fn wrong_data(&mut self, kind: OpKind, client: u32, file: u32, mismatch: &Mismatch) {
+        self.failure(kind, OperationFailure::WrongData);
+        self.incidents.verification.wrong += 1;
+        let faults = &mut self.incidents.faults;
+        match mismatch {
+            Mismatch::Stale { .. } => faults.lost += 1,
+            Mismatch::Late { .. } => faults.doubled += 1,
+            Mismatch::Byte { .. } => faults.torn += 1,
+            Mismatch::OtherRun { .. } | Mismatch::Foreign { .. } => {}
+        }
+        let place = WrongPlace {
+            client,
+            file,
+            offset: mismatch.offset(),
+            found: mismatch.to_string(),
+        };
+        WrongPlace::keep(&mut self.incidents.wrong_places, [place]);
+    }
+}
+
     Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
 )]
 pub struct DataFaults {
@@ -152,6 +203,40 @@ impl DataFaults {
 
 #[cfg(test)]
 mod tests {
+/// A place at which a read found wrong data.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct WrongPlace {
+    /// Number of the client that read it.
+    pub client: u32,
+    /// Number of the file.
+    pub file: u32,
+    /// Offset in the file, in bytes.
+    pub offset: u64,
+    /// What the read found.
+    pub found: String,
+}
+
+impl fmt::Display for WrongPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "client {}, file {}: {}",
+            self.client, self.file, self.found
+        )
+    }
+}
+
+impl WrongPlace {
+    /// The largest number of places of a load point that are kept.
+    pub const KEPT_MAX: usize = 1000;
+
+    /// Adds places, as far as there is room.
+    pub(super) fn keep(kept: &mut Vec<Self>, further: impl IntoIterator<Item = Self>) {
+        let room = Self::KEPT_MAX.saturating_sub(kept.len());
+        kept.extend(further.into_iter().take(room));
+    }
+}
+
     use super::*;
 
     #[test]

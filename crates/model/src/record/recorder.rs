@@ -13,7 +13,6 @@ use smbench_protocol::NtStatus;
 use super::incidents::Incidents;
 use super::{CachingRecord, ChurnRecord, ClosingWaits, EventLosses, LoadEvent};
 use crate::Nanos;
-use crate::contents::block::Mismatch;
 use crate::contents::verify::ReadVerdict;
 use crate::kind::{ByKind, OpKind};
 use crate::load::LoadModel;
@@ -290,22 +289,6 @@ impl Recorder {
     #[inline]
     pub const fn verified(&mut self, verdict: ReadVerdict) {
         self.incidents.verification.count(verdict);
-    }
-
-    /// Counts an operation that read other data than the written data.
-    pub fn wrong_data(&mut self, kind: OpKind, client: u32, file: u32, mismatch: &Mismatch) {
-        self.failure(kind, OperationFailure::WrongData);
-        self.incidents.verification.wrong += 1;
-        let faults = &mut self.incidents.faults;
-        match mismatch {
-            Mismatch::Stale { .. } => faults.lost += 1,
-            Mismatch::Late { .. } => faults.doubled += 1,
-            Mismatch::Byte { .. } => faults.torn += 1,
-            Mismatch::OtherRun { .. } | Mismatch::Foreign { .. } => {}
-        }
-        self.incidents
-            .first_wrong_data
-            .get_or_insert_with(|| format!("client {client}, file {file}: {mismatch}"));
     }
 
     /// Keeps the path of a directory that a walk has to leave out.

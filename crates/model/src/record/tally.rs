@@ -11,7 +11,7 @@ use super::incidents::Incidents;
 use super::packed::PackedOps;
 use super::{
     CachingRecord, ChurnRecord, ClosingWaits, DataFaults, LoadEvents, Losses, OpRecord,
-    OperationFailure, Recorder, RefusedDirectories, ReplayDifference, Verification,
+    OperationFailure, Recorder, RefusedDirectories, ReplayDifference, Verification, WrongPlace,
 };
 use crate::kind::{ByKind, Direction, OpKind};
 
@@ -269,8 +269,8 @@ impl Tally {
 
     /// Returns where and how data was first found wrong, under verification.
     #[must_use]
-    pub fn first_wrong_data(&self) -> Option<&str> {
-        self.incidents.first_wrong_data.as_deref()
+    pub fn wrong_places(&self) -> &[WrongPlace] {
+        &self.incidents.wrong_places
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use smbench_model::hooks::{HookRecord, QuietRecord};
-use smbench_model::record::{DataFaults, Dropout, OpTotals, Verification};
+use smbench_model::record::{DataFaults, Dropout, OpTotals, Verification, WrongPlace};
 
 use super::caching::CachingDoc;
 use super::churn::ChurnDoc;
@@ -220,6 +220,10 @@ pub struct LoadPointDoc {
     pub credit_starved_s: f64,
     /// Seconds of the window, summed over clients, in which a request was due but
     /// earlier ones still waited for the socket.
+    /// Where reads found wrong data: the first 1000 places, ramps included. Absent if there are
+    /// none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub wrong_data: Vec<WrongPlace>,
     pub held_back_s: f64,
     /// The command that was run before the load point. Absent if there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram;
 use smbench_model::load::RateScope;
-use smbench_model::record::{DataFaults, Dropout, Fairness, FairnessFigures, Series, SetupRecord};
+use smbench_model::record::{
+    DataFaults, Dropout, Fairness, FairnessFigures, Series, SetupRecord, WrongPlace,
+};
 
 use super::error::MergeError;
 use super::machines::{ClientWaits, client, generator, latency_noise, server_cpu};
@@ -210,6 +212,7 @@ pub(super) fn merged(parts: &[PartPoint<'_>]) -> Result<LoadPointDoc, MergeError
         final_flush_s: longest(parts, |point| point.final_flush_s),
         fairness: fairness(parts),
         concurrency: Some(concurrency(in_flight_s(parts), &service, window_s)),
+        wrong_data: wrong_data(parts),
         offered: offered(parts, &service, window_s),
         streams: StreamsDoc::of_all(parts.iter().filter_map(|part| part.point.streams)),
         unanswered_ns_max: unanswered_ns_max(parts),
@@ -342,6 +345,12 @@ fn dropouts(parts: &[PartPoint<'_>]) -> Vec<Dropout> {
         .flat_map(|part| part.point.dropouts.iter().cloned());
     let mut dropouts: Vec<_> = dropouts.collect();
     dropouts.sort_by_key(|dropout| dropout.client);
+/// Returns the first places of all parts.
+fn wrong_data(parts: &[PartPoint<'_>]) -> Vec<WrongPlace> {
+    let places = parts.iter().flat_map(|part| &part.point.wrong_data);
+    places.take(WrongPlace::KEPT_MAX).cloned().collect()
+}
+
     dropouts
 }
 

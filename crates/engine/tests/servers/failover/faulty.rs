@@ -1,7 +1,8 @@
 //! A server with faults: a relay that answers WRITEs itself without passing them on, or that
-//! delivers an older WRITE again after a newer one.
+//! delivers an older WRITE again after a newer one. It notes each READ that must find that. This
+//! is exact for one client with one request at a time, and requests of one size.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::io::{self, Read as _, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
@@ -9,6 +10,7 @@ use std::thread;
 
 /// Size of the header of a message.
 const HEADER: usize = 64;
+const READ: u16 = 8;
 const WRITE: u16 = 9;
 /// Flag of a response.
 const RESPONSE: u8 = 1;
@@ -35,6 +37,10 @@ struct RelayState {
     last: HashMap<u64, Vec<u8>>,
     /// The places with faults.
     faults: Vec<u64>,
+    /// Those of them that no later WRITE has set right.
+    wrong: BTreeSet<u64>,
+    /// The offsets of READs that found one of those, in their order.
+    wrong_reads: Vec<u64>,
 }
 
 impl FaultyRelay {
@@ -72,6 +78,11 @@ impl FaultyRelay {
     pub(super) fn faults(&self) -> Vec<u64> {
         self.state.lock().unwrap().faults.clone()
     }
+
+    /// Returns the offsets of the READs that must have found a fault, in their order.
+    pub(super) fn wrong_reads(&self) -> Vec<u64> {
+        self.state.lock().unwrap().wrong_reads.clone()
+    }
 }
 
 /// A connection of a client, and the one to the server that belongs to it.
@@ -100,7 +111,14 @@ impl RelayedLine {
                 self.pass(older, None, first.wrapping_add(ahead))?;
                 ahead = ahead.wrapping_add(1);
             }
-            if !is_write(&message) {
+            if is(READ, &message) {
+                let offset = number(&message, HEADER + 8);
+                let mut state = self.state.lock().unwrap();
+                if state.wrong.contains(&offset) {
+                    state.wrong_reads.push(offset);
+                }
+            }
+            if !is(WRITE, &message) {
                 let first = id(&message);
                 self.pass(message, Some(first), first.wrapping_add(ahead))?;
                 continue;
@@ -110,9 +128,12 @@ impl RelayedLine {
             state.writes += 1;
             let is_due = state.writes.is_multiple_of(each);
             let older = state.last.insert(offset, message.clone());
+            let older = older.filter(|older| older.len() == message.len());
+            state.wrong.remove(&offset);
             match (fault, older) {
-                (Fault::Drop, _) if is_due => {
+                (Fault::Drop, Some(_)) if is_due => {
                     state.faults.push(offset);
+                    state.wrong.insert(offset);
                     ahead = ahead.wrapping_sub(1);
                     let length = message[HEADER + 4..HEADER + 8].to_vec();
                     message.truncate(HEADER);
@@ -126,6 +147,7 @@ impl RelayedLine {
                 }
                 (Fault::Repeat, Some(older)) if is_due => {
                     state.faults.push(offset);
+                    state.wrong.insert(offset);
                     again = Some(older);
                 }
                 _ => {}
@@ -185,9 +207,10 @@ fn renumber(message: &mut [u8], mut new: impl FnMut(u64) -> u64) {
     }
 }
 
-fn is_write(message: &[u8]) -> bool {
-    let command = u16::from_le_bytes([message[12], message[13]]);
-    message[0] == 0xfe && command == WRITE && message[20..24] == [0; 4]
+/// Returns whether a message is one request of this command.
+fn is(command: u16, message: &[u8]) -> bool {
+    let found = u16::from_le_bytes([message[12], message[13]]);
+    message[0] == 0xfe && command == found && message[20..24] == [0; 4]
 }
 
 fn id(message: &[u8]) -> u64 {
