@@ -24,7 +24,7 @@ use smbench_model::sessions::Caching;
 
 use crate::doc::{
     BuildDoc, CalibrationDoc, ChurnDoc, ClientDoc, DriverDoc, EventDoc, FairnessDoc, FlushDoc,
-    GeneratorDoc, LinkDoc, LoadPointDoc, MachineDoc, Named, OutcomeDoc, PlanDoc,
+    GeneratorDoc, InBlackoutDoc, LinkDoc, LoadPointDoc, MachineDoc, Named, OutcomeDoc, PlanDoc,
     RefusedDirectoryDoc, RunDoc, SCHEMA_VERSION, STALL_NS_MIN, ServerCountersDoc, ServerCpuDoc,
     ServerDoc, ServerLocation, SoakDoc, StageDoc, StageMemoryDoc, StorageDoc, TcpDoc, ToolDoc,
     WriteDoc,
@@ -261,6 +261,7 @@ fn load_point(record: &LoadPointRecord) -> LoadPointDoc {
         clients_served: Some(record.clients_served),
         dropouts: record.dropouts.clone(),
         events: EventDoc::all(record),
+        in_blackout: InBlackoutDoc::of_point(record, &all),
         churn: None,
         links: links.kept().iter().map(LinkDoc::from).collect(),
         links_left_out: (links.left_out() > 0).then(|| links.left_out()),
@@ -281,8 +282,8 @@ fn load_point(record: &LoadPointRecord) -> LoadPointDoc {
         unanswered_ns_max: None,
         verification: None,
         verify: None,
-        series: None,
         wrong_data: record.ops.wrong_places().to_vec(),
+        series: None,
         steady: Some(steady(&record.series, record.window)),
         drain_s: Some(record.drain.as_secs_f64()),
         final_flush_s: record.final_flush.map(|took| took.as_secs_f64()),

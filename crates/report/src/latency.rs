@@ -89,16 +89,18 @@ impl LatencyDoc {
         for part in parts {
             all.add(part).ok()?;
         }
-        let of_all = buckets(&all);
-        let without = parts.iter().map(|part| {
-            let rest = of_all.iter().filter_map(|(latency, count)| {
-                let rest = count.saturating_sub(part.count_at(*latency));
-                (rest > 0).then_some((*latency, rest))
-            });
-            Self::of_buckets(&rest.collect::<Vec<_>>(), &all)
-        });
+        let without = parts.iter().map(|part| Self::without(&all, part));
         let without = without.collect::<Option<_>>()?;
-        Some((Self::of_buckets(&of_all, &all)?, without))
+        Some((Self::of(&all)?, without))
+    }
+
+    /// Summarises a histogram without a part of it; `None` if nothing else is in it.
+    pub(crate) fn without(all: &Histogram<u64>, part: &Histogram<u64>) -> Option<Self> {
+        let rest = buckets(all).into_iter().filter_map(|(latency, count)| {
+            let rest = count.saturating_sub(part.count_at(latency));
+            (rest > 0).then_some((latency, rest))
+        });
+        Self::of_buckets(&rest.collect::<Vec<_>>(), all)
     }
 }
 

@@ -33,7 +33,7 @@ pub use cautions::cautions;
 pub use churn::churn;
 pub use counters::server_counters;
 pub use cpu::{generator_cpu, server_cpu};
-pub use failover::{failover, failover_in_brief};
+pub use failover::{blackouts, failover, failover_in_brief};
 pub use header::facts;
 pub use in_flight::reason_in_brief;
 pub use interference::interference;
@@ -57,7 +57,20 @@ use crate::curve::Curve;
 use crate::doc::{LoadPointDoc, RunDoc};
 use crate::find::{answer, curve as curve_of_search, probes};
 use crate::metric::Metric;
+use crate::table::Table;
 use crate::units::{self, labelled};
+
+/// Returns the tables that belong to the one of load points.
+pub fn tables_of_load_points(doc: &RunDoc, curve: &Curve<'_>) -> impl Iterator<Item = Table> {
+    let tables = [
+        populations(curve),
+        jobs(doc),
+        failover(doc),
+        blackouts(doc),
+        churn(doc),
+    ];
+    tables.into_iter().flatten()
+}
 
 /// Returns the whole report: the settings, the load points, the peak, the
 /// operations at the peak, and all problems. Ends with a newline.
@@ -82,10 +95,7 @@ pub fn render(doc: &RunDoc) -> String {
             wrapped_lines(&footnotes(&curve), 2) + &rate_lines(doc) + &stream_lines(doc)
         };
         sections.push(load_points(&curve).to_text() + &notes);
-        sections.extend(populations(&curve).map(|table| table.to_text()));
-        sections.extend(jobs(doc).map(|table| table.to_text()));
-        sections.extend(failover(doc).map(|table| table.to_text()));
-        sections.extend(churn(doc).map(|table| table.to_text()));
+        sections.extend(tables_of_load_points(doc, &curve).map(|table| table.to_text()));
         sections.extend(repeats(&curve).map(|table| table.to_text()));
         sections.extend(cpu_use(doc, &curve));
         sections.extend(machines(doc).map(|table| table.to_text()));

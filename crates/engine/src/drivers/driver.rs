@@ -166,6 +166,15 @@ pub trait Sink {
     /// # Errors
     /// If the group cannot continue. The driver must return the error at once.
     fn answer(&mut self, answer: &Answer<'_>) -> Result<(), Dropped>;
+    /// Reports an answer like [`Self::answer`], if a lost connection of the clients was last back
+    /// at this instant.
+    ///
+    /// # Errors
+    /// As for [`Self::answer`].
+    #[doc(hidden)]
+    fn answer_after_loss(&mut self, answer: &Answer<'_>, _back_at: Nanos) -> Result<(), Dropped> {
+        self.answer(answer)
+    }
     /// Reports the caching that an open was granted. Called only for opens that
     /// requested caching.
     fn granted(&mut self, caching: Caching);

@@ -94,6 +94,13 @@ impl<S: Supply> Sink for Booking<'_, S> {
         self.clients.book(answer, now, in_window, self.recorder)
     }
 
+    fn answer_after_loss(&mut self, answer: &Answer<'_>, back_at: Nanos) -> Result<(), Dropped> {
+        match self.clients.in_blackout(answer.slot, back_at, self.now) {
+            None => self.answer(answer),
+            Some((kind, times)) => self.book_late(answer, kind, times),
+        }
+    }
+
     fn granted(&mut self, caching: Caching) {
         self.recorder.caching_mut().count(caching);
     }

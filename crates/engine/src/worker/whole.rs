@@ -29,6 +29,11 @@ impl WholeOperation {
         self.began.unwrap_or_default()
     }
 
+    /// Returns when the first step was sent, if the last one is in this slot.
+    pub(super) fn first_sent(&self, step: &Slot) -> Nanos {
+        self.began.unwrap_or(step.sent)
+    }
+
     /// Adds the step in a slot, which was answered.
     pub(super) fn add(&mut self, step: &Slot) {
         self.began.get_or_insert(step.sent);

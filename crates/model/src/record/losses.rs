@@ -1,17 +1,19 @@
 //! What lost connections cost, by the event that came before them.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 use smbench_protocol::NtStatus;
 
 use super::recorder::latency_histogram;
+use super::{OpRecord, OperationFailure, Recorder, Times};
 use crate::Nanos;
-
-/// The largest number of different statuses of handles that are kept apart.
 use crate::contents::block::Mismatch;
 use crate::kind::OpKind;
+
+/// The largest number of different statuses of handles that are kept apart.
 const STATUSES_MAX: usize = 64;
 
 /// What became of the durable handles of a client that came back.
@@ -22,14 +24,14 @@ pub struct Reclaimed {
     /// Handles that the server had not kept, by its answer. `None` if it had not promised to
     /// keep the handle.
     pub lost: BTreeMap<Option<NtStatus>, u64>,
-}
-
-impl Reclaimed {
-    /// Counts a handle that the server had not kept.
     /// Kept handles whose oplock or lease is what it was.
     pub caching_kept: u64,
     /// Kept handles whose oplock or lease is less than it was.
     pub caching_lost: u64,
+}
+
+impl Reclaimed {
+    /// Counts a handle that the server had not kept.
     pub fn lose(&mut self, status: Option<NtStatus>) {
         let is_known = self.lost.len() < STATUSES_MAX || self.lost.contains_key(&status);
         let status = status.filter(|_| is_known);
@@ -39,12 +41,12 @@ impl Reclaimed {
     /// Adds the handles of other clients.
     pub fn merge(&mut self, other: &Self) {
         self.kept += other.kept;
+        self.caching_kept += other.caching_kept;
+        self.caching_lost += other.caching_lost;
         for (&status, &count) in &other.lost {
             let is_known = self.lost.len() < STATUSES_MAX || self.lost.contains_key(&status);
             *self.lost.entry(status.filter(|_| is_known)).or_default() += count;
         }
-        self.caching_kept += other.caching_kept;
-        self.caching_lost += other.caching_lost;
     }
 }
 
@@ -130,8 +132,6 @@ impl Losses {
     }
 }
 
-/// Data that was found wrong, by what the stamps in it show.
-#[derive(
 impl Recorder {
     /// Returns the number of operations of a kind that succeeded.
     #[must_use]
@@ -181,6 +181,8 @@ impl Recorder {
     }
 }
 
+/// Data that was found wrong, by what the stamps in it show.
+#[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
 )]
 pub struct DataFaults {
@@ -201,8 +203,6 @@ impl DataFaults {
     }
 }
 
-#[cfg(test)]
-mod tests {
 /// A place at which a read found wrong data.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct WrongPlace {
@@ -237,6 +237,8 @@ impl WrongPlace {
     }
 }
 
+#[cfg(test)]
+mod tests {
     use super::*;
 
     #[test]
@@ -247,6 +249,7 @@ impl WrongPlace {
             after.clients += 2;
             after.came_back(Nanos(took));
             after.handles.kept += 1;
+            after.handles.caching_kept += 1;
             after.handles.lose(Some(NtStatus::OBJECT_NAME_NOT_FOUND));
         }
         other.after_mut(None).failed += 3;
@@ -259,5 +262,38 @@ impl WrongPlace {
         assert_eq!(one.after(None).unwrap().failed, 3);
         assert!(one.after(Some(0)).is_none());
     }
+
+    #[test]
+    fn operations_in_blackouts_are_kept_apart_in_the_window() {
+        use crate::record::{Phase, Tally};
+
+        let mut tally = Tally::default();
+        for phase in [Phase::Before, Phase::Window] {
+            let (mut one, mut other) = (Recorder::default(), Recorder::default());
+            for (recorder, service) in [(&mut one, 100), (&mut other, 300)] {
+                let times = Times {
+                    service: Nanos(service),
+                    response: Nanos(service + 900),
+                };
+                recorder.success(OpKind::Read, 0, Nanos(5));
+                recorder.success(OpKind::Read, 0, times);
+                recorder.blacked_out(OpKind::Read, times);
+                recorder.success(OpKind::OplockBreak, 0, times);
+                recorder.blacked_out(OpKind::OplockBreak, times);
+            }
+            assert_eq!(one.succeeded(OpKind::Read), 2);
+            one.merge(&other);
+            tally.add(&one, phase);
+            one.clear();
+            assert!(one.in_blackout.is_none());
+        }
+        let late = tally.in_blackout().unwrap();
+        assert_eq!(
+            (late.count(), late.service.min(), late.service.max()),
+            (2, 100, 300)
+        );
+        // The operations were due when they were sent, so that all have one time.
+        assert_eq!(late.latency().max(), 300);
+        assert_eq!(tally.window(OpKind::Read).count(), 4);
+    }
 }
-            after.handles.caching_kept += 1;

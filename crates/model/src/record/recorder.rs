@@ -229,6 +229,8 @@ pub struct Recorder {
     #[serde(with = "super::transfer::by_kind")]
     ops: ByKind<Option<OpRecord>>,
     pub(super) incidents: Incidents,
+    /// The operations among them that were in a blackout, if there are any.
+    pub(super) in_blackout: Option<Box<OpRecord>>,
 }
 
 impl Recorder {
@@ -260,6 +262,10 @@ impl Recorder {
         if let Some(response) = &mut op.response {
             response.saturating_record(times.response.0.max(1));
         }
+    }
+
+    pub(super) fn of_kind(&self, kind: OpKind) -> Option<&OpRecord> {
+        self.ops[kind.index()].as_ref()
     }
 
     /// Counts the requests beyond the first of an operation that succeeded.
@@ -325,6 +331,9 @@ impl Recorder {
             self.ops[kind.index()].get_or_insert_default().merge(theirs);
         }
         self.incidents.merge(&other.incidents);
+        if let Some(theirs) = &other.in_blackout {
+            self.in_blackout.get_or_insert_default().merge(theirs);
+        }
     }
 
     /// Clears all records, but keeps their memory.
@@ -333,6 +342,7 @@ impl Recorder {
             op.clear();
         }
         self.incidents = Incidents::default();
+        self.in_blackout = None;
     }
 
     /// Returns the records by kind, without empty ones.

@@ -50,6 +50,8 @@ pub struct Tally {
     /// Operations of the workload that succeeded before the window.
     before: u64,
     incidents: Incidents,
+    /// The operations of the window that were in a blackout, if there are any.
+    in_blackout: Option<Box<OpRecord>>,
 }
 
 /// The operations of a window, by kind.
@@ -114,6 +116,9 @@ impl Tally {
             }
         }
         self.incidents.merge(&part.incidents);
+        if let (Phase::Window, Some(late)) = (phase, &part.in_blackout) {
+            self.in_blackout.get_or_insert_default().merge(late);
+        }
     }
 
     /// Returns the operations of a kind that completed in the window.
@@ -227,6 +232,12 @@ impl Tally {
         &self.incidents.losses
     }
 
+    /// Returns the operations of the window that were in a blackout; `None` if there were none.
+    #[must_use]
+    pub fn in_blackout(&self) -> Option<&OpRecord> {
+        self.in_blackout.as_deref()
+    }
+
     /// Returns the clients that left and came back; `None` if none left.
     #[must_use]
     pub fn churn(&self) -> Option<&ChurnRecord> {
@@ -267,7 +278,7 @@ impl Tally {
         &self.incidents.refused
     }
 
-    /// Returns where and how data was first found wrong, under verification.
+    /// Returns where and how data was found wrong, under verification: the first places.
     #[must_use]
     pub fn wrong_places(&self) -> &[WrongPlace] {
         &self.incidents.wrong_places

@@ -5,7 +5,7 @@ use smbench_report::study::Study;
 use smbench_report::text;
 
 use super::profile::{MeasuredServer, ProfileContent};
-use super::{curves, latency, summary};
+use super::{curves, failover, latency, summary};
 use crate::report::Section;
 
 pub(super) fn section(study: &Study, profile: &ProfileContent<'_>) -> Section {
@@ -21,6 +21,9 @@ pub(super) fn section(study: &Study, profile: &ProfileContent<'_>) -> Section {
     section.part(summary::beyond_the_peaks(study, profile));
     section.part(latency::percentiles(profile));
     section.part(latency::over_time(profile));
+    if let Some(part) = failover::over_time(profile) {
+        section.part(part);
+    }
     section.part(operations(profile));
     section.part(load_points(profile));
     section.part(remarks(profile));
@@ -72,10 +75,6 @@ fn load_points(profile: &ProfileContent<'_>) -> Section {
         part.table(table);
         let cpus = server.run.generator_cpus();
         let more = [
-            text::populations(&server.curve),
-            text::jobs(server.run),
-            text::failover(server.run),
-            text::churn(server.run),
             text::repeats(&server.curve),
             text::server_cpu(&server.curve),
             Some(text::generator_cpu(&server.curve, cpus)),
@@ -83,7 +82,8 @@ fn load_points(profile: &ProfileContent<'_>) -> Section {
             text::machines(server.run),
         ];
         let counters = text::server_counters(&server.curve);
-        for mut table in more.into_iter().flatten().chain(counters) {
+        let tables = text::tables_of_load_points(server.run, &server.curve);
+        for mut table in tables.chain(more.into_iter().flatten()).chain(counters) {
             table.title = format!("{}: {}", server.name, table.title);
             part.table(table);
         }

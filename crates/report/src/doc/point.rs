@@ -13,6 +13,7 @@ use super::counters::ServerCountersDoc;
 use super::event::{EventDoc, LinkDoc};
 use super::generator::GeneratorDoc;
 use super::host::HostPointDoc;
+use super::in_blackout::InBlackoutDoc;
 use super::operation::{
     DifferenceDoc, FailureDoc, OpDoc, RefusedDirectoryDoc, ReplayedDoc, is_asked_for,
 };
@@ -122,6 +123,10 @@ pub struct LoadPointDoc {
     /// no client that comes back has lost its connection.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub events: Vec<EventDoc>,
+    /// Operations of the window that were in a blackout, and the latencies of the others. Absent
+    /// if no client that comes back has lost its connection.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_blackout: Option<InBlackoutDoc>,
     /// The clients that left and came back. Absent unless the plan asks for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub churn: Option<ChurnDoc>,
@@ -215,15 +220,15 @@ pub struct LoadPointDoc {
     /// verifies lets clients come back after lost connections.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verify: Option<DataFaults>,
+    /// Where reads found wrong data: the first 1000 places, ramps included. Absent if there are
+    /// none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub wrong_data: Vec<WrongPlace>,
     /// Seconds of the window, summed over clients, in which a request was due but
     /// the server had not granted a credit for it.
     pub credit_starved_s: f64,
     /// Seconds of the window, summed over clients, in which a request was due but
     /// earlier ones still waited for the socket.
-    /// Where reads found wrong data: the first 1000 places, ramps included. Absent if there are
-    /// none.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub wrong_data: Vec<WrongPlace>,
     pub held_back_s: f64,
     /// The command that was run before the load point. Absent if there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]

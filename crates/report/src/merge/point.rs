@@ -18,8 +18,8 @@ use super::{hosts, series};
 use crate::convert::{concurrency, misses_rate, opened, setup, stall, steady, throughput_mbps};
 use crate::curve::total;
 use crate::doc::{
-    ChurnDoc, EventDoc, FairnessDoc, LinkDoc, LoadPointDoc, Named, OfferedDoc, OpDoc, PlanDoc,
-    SeriesDoc, ServerCountersDoc, StreamDoc, StreamsDoc, TcpDoc,
+    ChurnDoc, EventDoc, FairnessDoc, InBlackoutDoc, LinkDoc, LoadPointDoc, Named, OfferedDoc,
+    OpDoc, PlanDoc, SeriesDoc, ServerCountersDoc, StreamDoc, StreamsDoc, TcpDoc,
 };
 use crate::latency::{LatencyDoc, pool};
 use crate::statistics::per;
@@ -144,8 +144,6 @@ fn with_buffers(parts: &[PartPoint<'_>], series: &Series) -> SeriesDoc {
 /// Joins a load point of all parts.
 pub(super) fn merged(parts: &[PartPoint<'_>]) -> Result<LoadPointDoc, MergeError> {
     let sum = |of: fn(&LoadPointDoc) -> u64| total(parts.iter().map(|part| of(part.point)));
-    let seconds =
-        |of: fn(&LoadPointDoc) -> f64| parts.iter().map(|part| of(part.point)).sum::<f64>();
     let asked_for = || parts.iter().flat_map(|part| part.point.asked_for());
     let service = pool(asked_for().map(|op| &op.hdr));
     let window_s = longest(parts, |point| Some(point.window_s)).unwrap_or(0.0);
@@ -156,12 +154,7 @@ pub(super) fn merged(parts: &[PartPoint<'_>]) -> Result<LoadPointDoc, MergeError
     let ops_per_s = per(service.len() as f64, window_s);
     let stall = stalled(parts, service.max());
     let invalid_reason = invalid_reason(parts, window_end(parts));
-    let waits = ClientWaits {
-        clients,
-        window_s,
-        credit_starved_s: seconds(|point| point.credit_starved_s),
-        held_back_s: seconds(|point| point.held_back_s),
-    };
+    let waits = client_waits(parts, clients, window_s);
     let generator = generator(parts, &waits);
     let series = series::merged(parts, duration(parts, parts[0].series.interval_s)?);
     Ok(LoadPointDoc {
@@ -194,6 +187,7 @@ pub(super) fn merged(parts: &[PartPoint<'_>]) -> Result<LoadPointDoc, MergeError
         clients_served: count(parts, |point| point.clients_served),
         dropouts: dropouts(parts),
         events: EventDoc::merged(parts.iter().map(|part| &part.point.events[..])),
+        in_blackout: InBlackoutDoc::merged(parts.iter().map(|part| part.point)),
         churn: churn(parts),
         links: links(parts),
         links_left_out: links_left_out(parts),
@@ -212,13 +206,13 @@ pub(super) fn merged(parts: &[PartPoint<'_>]) -> Result<LoadPointDoc, MergeError
         final_flush_s: longest(parts, |point| point.final_flush_s),
         fairness: fairness(parts),
         concurrency: Some(concurrency(in_flight_s(parts), &service, window_s)),
-        wrong_data: wrong_data(parts),
         offered: offered(parts, &service, window_s),
         streams: StreamsDoc::of_all(parts.iter().filter_map(|part| part.point.streams)),
         unanswered_ns_max: unanswered_ns_max(parts),
         caching: caching(parts),
         verification: verification(parts),
         verify: faults(parts),
+        wrong_data: wrong_data(parts),
         credit_starved_s: waits.credit_starved_s,
         held_back_s: waits.held_back_s,
         // Each part has its own, and its own document.
@@ -226,6 +220,18 @@ pub(super) fn merged(parts: &[PartPoint<'_>]) -> Result<LoadPointDoc, MergeError
         after_point: None,
         quiet: None,
     })
+}
+
+/// Adds up how long clients waited in all parts.
+fn client_waits(parts: &[PartPoint<'_>], clients: u32, window_s: f64) -> ClientWaits {
+    let seconds =
+        |of: fn(&LoadPointDoc) -> f64| parts.iter().map(|part| of(part.point)).sum::<f64>();
+    ClientWaits {
+        clients,
+        window_s,
+        credit_starved_s: seconds(|point| point.credit_starved_s),
+        held_back_s: seconds(|point| point.held_back_s),
+    }
 }
 
 /// Returns what ends the windows of the parts.
@@ -339,18 +345,18 @@ fn faults(parts: &[PartPoint<'_>]) -> Option<DataFaults> {
     })
 }
 
-fn dropouts(parts: &[PartPoint<'_>]) -> Vec<Dropout> {
-    let dropouts = parts
-        .iter()
-        .flat_map(|part| part.point.dropouts.iter().cloned());
-    let mut dropouts: Vec<_> = dropouts.collect();
-    dropouts.sort_by_key(|dropout| dropout.client);
 /// Returns the first places of all parts.
 fn wrong_data(parts: &[PartPoint<'_>]) -> Vec<WrongPlace> {
     let places = parts.iter().flat_map(|part| &part.point.wrong_data);
     places.take(WrongPlace::KEPT_MAX).cloned().collect()
 }
 
+fn dropouts(parts: &[PartPoint<'_>]) -> Vec<Dropout> {
+    let dropouts = parts
+        .iter()
+        .flat_map(|part| part.point.dropouts.iter().cloned());
+    let mut dropouts: Vec<_> = dropouts.collect();
+    dropouts.sort_by_key(|dropout| dropout.client);
     dropouts
 }
 

@@ -1,7 +1,8 @@
 //! Events of load points, and what the lost connections after them cost.
 
 use crate::curve::total;
-use crate::doc::{EventDoc, LoadPointDoc, RunDoc};
+use crate::doc::{EventDoc, InBlackoutDoc, LoadPointDoc, OpDoc, RunDoc};
+use crate::latency::{LatencyDoc, pool};
 use crate::table::{Cell, Column, Table};
 use crate::units::{self, counted, plain};
 
@@ -39,9 +40,8 @@ pub fn failover(doc: &RunDoc) -> Option<Table> {
 
 fn row(point: &LoadPointDoc, event: &EventDoc) -> Vec<Cell> {
     let blackout = event.blackout_ns.as_ref();
-    let time = |of: fn(&crate::latency::LatencyDoc) -> u64| {
-        Cell::latency(blackout.map(|blackout| of(blackout) as f64))
-    };
+    let time =
+        |of: fn(&LatencyDoc) -> u64| Cell::latency(blackout.map(|blackout| of(blackout) as f64));
     vec![
         Cell::load(if point.valid { "" } else { "! " }, point.load()),
         Cell::from(name(event)),
@@ -55,6 +55,67 @@ fn row(point: &LoadPointDoc, event: &EventDoc) -> Vec<Cell> {
         Cell::count(event.handles_lost),
         Cell::count(event.requests_repeated),
         Cell::count(event.operations_failed),
+    ]
+}
+
+/// Returns the latencies of each load point with the operations that were in a blackout, and
+/// without them; `None` if there were none.
+#[must_use]
+pub fn blackouts(doc: &RunDoc) -> Option<Table> {
+    let points = doc.load_points.iter().filter_map(|point| {
+        let late = point.in_blackout.as_ref().filter(|late| late.count > 0)?;
+        Some((point, late))
+    });
+    let points: Vec<_> = points.collect();
+    let is_paced = points.iter().any(|(_, late)| late.response_hdr.is_some());
+    let mut columns = vec![
+        Column::number("clients"),
+        Column::text("operations"),
+        Column::number("count"),
+    ];
+    let times: &[&str] = if is_paced {
+        &["service", "response"]
+    } else {
+        &["latency"]
+    };
+    for of in times {
+        columns.extend(["p50", "p99", "max"].map(|name| Column::number(format!("{of} {name}"))));
+    }
+    let rows = points.into_iter().flat_map(|(point, late)| {
+        let rows = with_and_without(point, late);
+        rows.map(|(name, count, times)| {
+            let mut row = vec![
+                Cell::load(if point.valid { "" } else { "! " }, point.load()),
+                Cell::from(name),
+                Cell::count(count),
+            ];
+            let [service, response] = times;
+            for times in std::iter::once(service).chain(is_paced.then_some(response)) {
+                let of = |of: fn(LatencyDoc) -> u64| times.map(|times| of(times) as f64);
+                let times = [of(|of| of.p50), of(|of| of.p99), of(|of| of.max)];
+                row.extend(times.map(Cell::latency));
+            }
+            row
+        })
+    });
+    let rows: Vec<_> = rows.collect();
+    let title = "latencies with and without operations in a blackout";
+    (!rows.is_empty()).then(|| Table::of(title, columns, rows))
+}
+
+/// Returns all operations of a load point and those outside of blackouts: their name, their
+/// number, and their service and response times.
+fn with_and_without(
+    point: &LoadPointDoc,
+    late: &InBlackoutDoc,
+) -> [(&'static str, u64, [Option<LatencyDoc>; 2]); 2] {
+    let service = pool(point.asked_for().map(|op: &OpDoc| &op.hdr));
+    let all = [LatencyDoc::of(&service), point.latency_ns];
+    let others = [late.others_service_ns, late.others_latency_ns];
+    let count = service.len();
+    [
+        ("all", count, all),
+        ("outside", count.saturating_sub(late.count), others),
     ]
 }
 
@@ -81,6 +142,12 @@ fn notes(doc: &RunDoc) -> Vec<String> {
     for (status, count) in events.flat_map(|event| &event.handles_lost_by) {
         *by.entry(status).or_default() += count;
     }
+    let events = doc.load_points.iter().flat_map(|point| &point.events);
+    let caching_lost = total(events.map(|event| event.caching_lost));
+    let weaker = (caching_lost > 0).then(|| {
+        let handles = counted(caching_lost, "kept handle");
+        format!("{handles} with a lower oplock or lease than before")
+    });
     let lost = by.into_iter();
     let lost = lost.map(|(status, count)| {
         let handles = counted(count, "handle");
@@ -142,10 +209,4 @@ pub fn failover_in_brief(doc: &RunDoc) -> Option<String> {
         parts.push(counted(lost, "lost write"));
     }
     Some(parts.join(", "))
-    let events = doc.load_points.iter().flat_map(|point| &point.events);
-    let caching_lost = total(events.map(|event| event.caching_lost));
-    let weaker = (caching_lost > 0).then(|| {
-        let handles = counted(caching_lost, "kept handle");
-        format!("{handles} with a lower oplock or lease than before")
-    });
 }

@@ -6,18 +6,17 @@ use smbench_model::files::Scope;
 use smbench_model::setting::SERVER_METRICS;
 
 use super::cautions::brief_cautions;
-use super::churn::churn;
 use super::cpu::busy_percent;
-use super::failover::{failover, failover_in_brief};
+use super::failover::failover_in_brief;
 use super::header::{flushes, names, outcome, session, split, writes};
 use super::points::{load_points_in_brief, overall, peak_words, setup_words};
-use super::populations::{at_answer, populations};
+use super::populations::at_answer;
 use super::rate::{missed_rate, rate_remarks};
 use super::remarks::{footnotes, reached, remarks_with};
 use super::soak::drifts;
 use super::streams::stream_remarks;
 use super::wrap::wrapped_to;
-use super::{counters, jobs, machines, tcp};
+use super::{counters, machines, tables_of_load_points, tcp};
 use crate::block::{self, Block};
 use crate::curve::{Curve, CurveRow};
 use crate::doc::{
@@ -98,8 +97,7 @@ pub fn summary(doc: &RunDoc) -> Vec<Passage> {
     } else {
         all.extend(table(doc, &curve));
         all.push(Passage::blank());
-        let tables = [populations(&curve), jobs(doc), failover(doc), churn(doc)];
-        for table in tables.into_iter().flatten() {
+        for table in tables_of_load_points(doc, &curve) {
             all.push(Passage::new(Tone::Plain, table.to_text()));
             all.push(Passage::blank());
         }
@@ -124,8 +122,7 @@ pub fn to_markdown(doc: &RunDoc, invalid: Option<&str>) -> String {
         blocks.extend(curve_of_search(find).map(Block::Table));
     } else {
         blocks.push(Block::Table(load_points_in_brief(&curve)));
-        let tables = [populations(&curve), jobs(doc), failover(doc), churn(doc)];
-        blocks.extend(tables.into_iter().flatten().map(Block::Table));
+        blocks.extend(tables_of_load_points(doc, &curve).map(Block::Table));
     }
     blocks.push(facts(verdict_facts(doc)));
     let lines = footnotes(&curve) + &remarks_with("", doc);

@@ -6,9 +6,10 @@ use std::time::Duration;
 use smbench_model::Nanos;
 use smbench_model::event::{EventRecord, PlannedEvent};
 use smbench_model::kind::OpKind;
-use smbench_model::record::{LoadPointRecord, OperationFailure, Phase, RunRecord};
+use smbench_model::record::{LoadPointRecord, OperationFailure, Phase, RunRecord, Times};
 use smbench_protocol::NtStatus;
 use smbench_report::doc::RunDoc;
+use smbench_report::table::Table;
 use smbench_report::{Threshold, text};
 
 use crate::samples::{book, document, point, run};
@@ -39,8 +40,8 @@ fn cut() -> LoadPointRecord {
             losses.came_back(Nanos(milliseconds * MILLISECOND));
         }
         losses.handles.kept = 2;
-        losses.handles.lose(Some(NtStatus::OBJECT_NAME_NOT_FOUND));
         (losses.handles.caching_kept, losses.handles.caching_lost) = (1, 1);
+        losses.handles.lose(Some(NtStatus::OBJECT_NAME_NOT_FOUND));
         losses.handles.lose(None);
         losses.repeated = 3;
         losses.failed = 1;
@@ -62,7 +63,7 @@ fn a_document_has_what_each_event_cost() {
     assert_eq!(json["load_points"][0].get("events"), None);
     let events = &json["load_points"][1]["events"];
     let first = &events[0];
-    let costs: [(&str, serde_json::Value); 9] = [
+    let costs: [(&str, serde_json::Value); 11] = [
         ("kind", "drop".into()),
         ("event", "at 2s: drop 100%".into()),
         ("at_s", 2.0.into()),
@@ -70,9 +71,9 @@ fn a_document_has_what_each_event_cost() {
         ("clients_away", 1.into()),
         ("handles_kept", 2.into()),
         ("handles_lost", 2.into()),
-        ("requests_repeated", 3.into()),
         ("caching_kept", 1.into()),
         ("caching_lost", 1.into()),
+        ("requests_repeated", 3.into()),
         ("operations_failed", 1.into()),
     ];
     for (key, expected) in costs {
@@ -103,6 +104,7 @@ fn a_second_table_and_a_sentence_say_what_events_cost() {
         "300 ms",
         "1 handle lost with STATUS_OBJECT_NAME_NOT_FOUND",
         "1 handle lost that the server had not promised to keep",
+        "1 kept handle with a lower oplock or lease than before",
     ] {
         assert!(table.contains(part), "{table}");
     }
@@ -119,6 +121,45 @@ fn a_second_table_and_a_sentence_say_what_events_cost() {
     );
     assert!(text::to_markdown(&doc, None).contains("2s drop 100%"));
     assert!(text::failover(&document(&run(vec![point(1, 1, 4)]))).is_none());
+}
+
+#[test]
+fn latencies_are_shown_with_and_without_operations_in_blackouts() {
+    let late = Times {
+        service: Nanos(40 * MILLISECOND),
+        response: Nanos(900 * MILLISECOND),
+    };
+    let mut point = cut();
+    // The ramps are in no latency.
+    for phase in [Phase::Before, Phase::Window] {
+        book(&mut point.ops, phase, |ops| {
+            ops.success(OpKind::Read, 4096, late);
+            ops.blacked_out(OpKind::Read, late);
+        });
+    }
+    let doc = document(&run_of(vec![point.clone()]));
+    let of = doc.load_points[0].in_blackout.as_ref().unwrap();
+    assert_eq!(of.count, 1);
+    let all = doc.load_points[0].latency_ns.unwrap();
+    let (others, service) = (of.others_latency_ns.unwrap(), of.others_service_ns.unwrap());
+    assert!(
+        all.max >= 39 * MILLISECOND && others.max < MILLISECOND,
+        "{all:?}, {others:?}"
+    );
+    assert_eq!(service, others);
+    let table = text::blackouts(&doc).unwrap();
+    let rows: Vec<_> = table.rows.iter().map(|row| Table::cell(row, 1)).collect();
+    assert_eq!(rows, ["all", "outside"]);
+    let counts = |row: usize| table.rows[row][2].exact.unwrap();
+    assert_eq!(counts(0) - counts(1), 1.0);
+    assert_eq!(Table::cell(&table.rows[0], 5), "40.0 ms");
+    assert!(text::render(&doc).contains("latencies with and without operations in a blackout"));
+    let read = RunDoc::parse(doc.to_json().as_bytes(), Path::new("here")).unwrap();
+    assert_eq!(
+        read.load_points[0].in_blackout,
+        doc.load_points[0].in_blackout
+    );
+    assert!(text::blackouts(&document(&run_of(vec![cut()]))).is_none());
 }
 
 #[test]

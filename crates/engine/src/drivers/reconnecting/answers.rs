@@ -26,10 +26,15 @@ impl<S: Sink> Sink for Answers<'_, S> {
         {
             self.sink.came_back(lost_at, after);
         }
+        match self.calls.back_at() {
+            None => self.sink.answer(answer)?,
+            Some(back_at) => self.sink.answer_after_loss(answer, back_at)?,
+        }
+        // If the answer ends the session, the call is still in flight, and is lost with it.
         if !matches!(answer.extent, Extent::Interim | Extent::Part) {
             self.calls.ended(answer.slot);
         }
-        self.sink.answer(answer)
+        Ok(())
     }
 
     fn granted(&mut self, caching: Caching) {

@@ -25,6 +25,8 @@ pub(super) struct ClientCalls {
     lost_since: Option<Nanos>,
     /// Number of clients that came into the blackout, and were not reported yet.
     cut_off: u32,
+    /// When a lost connection was last back.
+    back_at: Option<Nanos>,
 }
 
 #[derive(Clone, Copy)]
@@ -88,6 +90,7 @@ impl ClientCalls {
             away: 0,
             lost_since: None,
             cut_off: 0,
+            back_at: None,
         }
     }
 
@@ -189,10 +192,16 @@ impl ClientCalls {
     /// Ends the blackouts of the clients that have nothing to send now that the connection is
     /// back.
     pub(super) fn link_back(&mut self, now: Nanos) -> Vec<ComeBack> {
+        self.back_at = Some(now);
         let idle = self.clients.iter_mut().filter(|client| !client.is_busy());
         let back: Vec<_> = idle.filter_map(|client| client.come_back(now)).collect();
         self.away -= back.len() as u32;
         back
+    }
+
+    /// Returns when a lost connection was last back; `None` if none was lost.
+    pub(super) const fn back_at(&self) -> Option<Nanos> {
+        self.back_at
     }
 
     /// Removes all calls in flight, and returns their slots in order, and their kinds.

@@ -4,10 +4,12 @@
 //! answer if it is sent again.
 
 use smbench_model::Nanos;
-use smbench_model::record::{EventKind, LoadEvent, OperationFailure, Recorder};
+use smbench_model::kind::OpKind;
+use smbench_model::record::{EventKind, LoadEvent, OperationFailure, Recorder, Times};
 
 use super::{Booking, Clients, book_missed};
-use crate::drivers::driver::ChurnEvent;
+use crate::drivers::driver::{Answer, ChurnEvent, Sink as _, slot_of};
+use crate::drivers::dropped::Dropped;
 use crate::worker::slot::{Slot, SlotState};
 use crate::worker::supply::Supply;
 
@@ -19,6 +21,23 @@ impl<S: Supply> Booking<'_, S> {
             kind,
             clients: self.clients.members.len() as u32,
         });
+    }
+
+    /// Records the answer to an operation that was in a blackout. If it has succeeded with this
+    /// answer, it had these times.
+    #[cold]
+    pub(super) fn book_late(
+        &mut self,
+        answer: &Answer<'_>,
+        kind: OpKind,
+        times: Times,
+    ) -> Result<(), Dropped> {
+        let before = self.recorder.succeeded(kind);
+        self.answer(answer)?;
+        if self.recorder.succeeded(kind) > before {
+            self.recorder.blacked_out(kind, times);
+        }
+        Ok(())
     }
 
     /// Records that the clients of the group have left, or are back.
@@ -46,6 +65,29 @@ impl<S: Supply> Booking<'_, S> {
 }
 
 impl<S: Supply> Clients<S> {
+    /// Returns the kind of the operation in a slot, and its times if it is done now. Returns
+    /// `None` if it was due when the connection was back, and so was in no blackout.
+    pub(super) fn in_blackout(
+        &self,
+        slot: u32,
+        back_at: Nanos,
+        now: Nanos,
+    ) -> Option<(OpKind, Times)> {
+        let at = slot_of(slot);
+        let slot = self.slots.get(at)?;
+        let of_whole = slot.operation.kind.part_of();
+        let of_whole = of_whole.filter(|_| S::splits() && slot.operation.kind.is_step());
+        let (kind, sent, due) = match of_whole {
+            Some(kind) => (kind, self.wholes[at].first_sent(slot), slot.due),
+            None => (slot.operation.kind, slot.sent, slot.intended),
+        };
+        let times = Times {
+            service: now.since(sent),
+            response: now.since(due),
+        };
+        (due < back_at).then_some((kind, times))
+    }
+
     /// Counts the operations in flight at `now` as never answered. Without a recorder their
     /// kinds are lost.
     pub(in crate::worker) fn give_up_in_flight(
@@ -216,6 +258,45 @@ mod tests {
         assert_eq!(tally.window(OpKind::Flush).service.max(), 20);
         let lost = (OpKind::Flush, OperationFailure::Lost);
         assert_eq!(tally.failures().iter().collect::<Vec<_>>(), [(&lost, &1)]);
+    }
+
+    /// Operations that were due when the connection was back are in no blackout.
+    #[test]
+    fn what_was_due_before_the_connection_was_back_is_kept_apart() {
+        let (mut clients, mut recorder) = (in_flight(), Recorder::default());
+        clients.slots[1].intended = Nanos(25);
+        for slot in [0, 1] {
+            let mut booking = Booking {
+                clients: &mut clients,
+                recorder: &mut recorder,
+                in_window: 1,
+                now: Nanos(30),
+            };
+            let answer = Answer::bare(slot, Extent::Final, NtStatus::SUCCESS);
+            booking.answer_after_loss(&answer, Nanos(25)).unwrap();
+        }
+        let sent = clients.slots[0].sent;
+        let tally = tally(&recorder);
+        assert_eq!(tally.window(OpKind::Flush).count(), 2);
+        let late = tally.in_blackout().unwrap();
+        assert_eq!((late.count(), late.service.max()), (1, 30 - sent.0));
+    }
+
+    /// An operation that fails has no time.
+    #[test]
+    fn what_fails_after_a_blackout_has_no_time() {
+        let (mut clients, mut recorder) = (in_flight(), Recorder::default());
+        let mut booking = Booking {
+            clients: &mut clients,
+            recorder: &mut recorder,
+            in_window: 1,
+            now: Nanos(30),
+        };
+        let answer = Answer::bare(0, Extent::Final, NtStatus::ACCESS_DENIED);
+        booking.answer_after_loss(&answer, Nanos(25)).unwrap();
+        let tally = tally(&recorder);
+        assert!(tally.in_blackout().is_none());
+        assert_eq!(tally.errors(), 1);
     }
 
     const READ: Operation = Operation {
