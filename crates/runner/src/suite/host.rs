@@ -73,7 +73,7 @@ pub(super) struct StartedServer {
     /// The addresses that clients try in turn; none if there is only one.
     pub(super) nodes: NodeList,
     /// Further smbd over the folder of the scratch Samba. They end before that is deleted.
-    further: Vec<ScratchSamba>,
+    _further: Vec<ScratchSamba>,
     /// The scratch Samba, if there is one; dropping it ends the server.
     pub(super) samba: Option<ScratchSamba>,
 }
@@ -132,7 +132,7 @@ impl Host {
                     target: target.clone(),
                     disclosure,
                     nodes: NodeList::default(),
-                    further: Vec::new(),
+                    _further: Vec::new(),
                     samba: None,
                 })
             }
@@ -169,7 +169,7 @@ impl Host {
                         let all = [&samba].into_iter().chain(&further);
                         NodeList::from_iter(all.map(ScratchSamba::address))
                     },
-                    further,
+                    _further: further,
                     samba: Some(samba),
                 })
             }
