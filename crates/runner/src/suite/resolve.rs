@@ -263,6 +263,7 @@ fn plan(
         work: WorkSpec {
             clients: Some(sessions(points, chosen, &place)?),
             repeat: Some(1),
+            event: (!source.spec.events.is_empty()).then(|| source.spec.events.clone()),
             ..WorkSpec::default()
         },
         ..RunOptions::default()

@@ -6,6 +6,7 @@
 //! clients = "1,4..60:4"        # load points
 //! passes = 2
 //! profiles = ["file-server", "./ours.toml"]
+//! events = ["at 5s: drop 100%"] # what is done at instants of each window
 //! [run]                        # as in a profile; overrides all profiles
 //! duration = "10m"
 //! [transfers]                  # generates a profile for each size and mode
@@ -47,6 +48,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
+use smbench_model::event::{EventAction, PlannedEvent};
 use smbench_model::lists::clients::ClientList;
 use smbench_model::spec::RunOptions;
 use smbench_model::units::Size;
@@ -79,6 +81,10 @@ pub struct SuiteSpec {
     /// Whether loadfile lines without a meaning here are left out and counted.
     /// Otherwise they are errors.
     pub(super) skip_unknown: bool,
+    /// What is done at instants of each window. A file is passed on, so it runs no command.
+    #[serde(deserialize_with = "events")]
+    #[schemars(with = "Vec<String>")]
+    pub(super) events: Vec<PlannedEvent>,
     /// Options that override those of the profiles.
     pub(super) run: RunOptions,
     /// Servers to measure.
@@ -234,6 +240,21 @@ pub(super) struct ComparisonEntry {
     pub(super) servers: Option<Vec<String>>,
     /// Restriction to servers with this flush policy.
     pub(super) flush: Option<FlushDoc>,
+}
+
+/// Reads events. One with a command is an error.
+fn events<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<PlannedEvent>, D::Error> {
+    let texts = Vec::<String>::deserialize(deserializer)?;
+    let event = |text: &String| {
+        let event: PlannedEvent = text.parse().map_err(Error::custom)?;
+        match event.action {
+            EventAction::Exec(_) => Err(Error::custom(format!(
+                "`{text}` runs a command, which a suite never does: give it on the command line"
+            ))),
+            _ => Ok(event),
+        }
+    };
+    texts.iter().map(event).collect()
 }
 
 /// Reads the kind of a comparison. An error lists only kinds that are not refused

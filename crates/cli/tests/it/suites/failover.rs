@@ -7,13 +7,12 @@ use crate::support::{Place, text};
 const TWO_NODES: &str = r#"
 clients = "2"
 profiles = ["file-server"]
+events = ["at 1s: signal KILL"]
 [run]
 duration = "6s"
 ramp_up = "0s"
-file_size = "256KiB"
 verify = true
 reconnect = "60s"
-event = ["at 1s: signal KILL"]
 [[servers]]
 name = "pair"
 samba = []

@@ -148,7 +148,7 @@ fn work_that_makes_no_sense_is_refused() {
 }
 
 #[test]
-fn several_smbd_need_a_scratch_samba_and_clients_that_come_back() {
+fn several_smbd_need_a_scratch_samba_and_events_run_no_command() {
     let back = "[run]\nreconnect = \"60s\"\n";
     for (spec, part) in [
         (
@@ -158,6 +158,10 @@ fn several_smbd_need_a_scratch_samba_and_clients_that_come_back() {
         (
             format!("{back}[[servers]]\nname = \"a\"\nsamba = []\nnodes = 1"),
             "server `a`: nodes is 1: give 2 to 8",
+        ),
+        (
+            format!("events = [\"at 1s: exec reboot\"]\n{URL}"),
+            "`at 1s: exec reboot` runs a command, which a suite never does",
         ),
         (
             format!("{back}{URL}\nnodes = 2"),
