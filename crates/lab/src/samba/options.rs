@@ -47,16 +47,25 @@ impl Default for SambaOptions {
 }
 
 impl ScratchSamba {
-    /// Returns these options for a server that serves the folder of this one, to the same
-    /// account. The two know nothing of each other's opens and locks.
+    /// Returns these options for a server that serves the folder of this one to the same account,
+    /// at another loopback address. The two know nothing of each other's opens and locks.
     ///
     /// # Errors
     /// [`LabError::TemporaryFolder`] for an unusable folder.
-    pub fn beside(&self, options: SambaOptions) -> Result<SambaOptions, LabError> {
+    pub fn beside(
+        &self,
+        listen: Ipv4Addr,
+        options: SambaOptions,
+    ) -> Result<SambaOptions, LabError> {
+        let mut extra_global = options.extra_global;
+        // No interface lists this address, so smbd needs its mask.
+        extra_global.push(format!("interfaces = {listen}/8"));
         let mut extra_share = options.extra_share;
         extra_share.push(format!("path = {}", config::plain(&self.data_dir())?));
         Ok(SambaOptions {
             password: Some(self.password.clone()),
+            listen: listen.into(),
+            extra_global,
             extra_share,
             ..options
         })

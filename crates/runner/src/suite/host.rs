@@ -146,10 +146,9 @@ impl Host {
                 claimed(samba.root())?;
                 let samba = samba.start()?;
                 let further = (2..=*nodes).map(|node| {
-                    let further = ScratchSamba::prepare(SambaOptions {
-                        listen: Ipv4Addr::new(127, 0, 0, node).into(),
-                        ..samba.beside(options.clone())?
-                    })?;
+                    let listen = Ipv4Addr::new(127, 0, 0, node);
+                    let further = samba.beside(listen, options.clone())?;
+                    let further = ScratchSamba::prepare(further)?;
                     claimed(further.root())?;
                     Ok(further.start()?)
                 });
