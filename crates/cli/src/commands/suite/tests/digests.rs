@@ -99,7 +99,7 @@ const PROFILES: [(&str, &str); 21] = [
 ];
 
 /// The profiles of the suites with every option at its default, in the order of a suite.
-const SUITES: [(&str, &[(&str, &str)]); 9] = [
+const SUITES: [(&str, &[(&str, &str)]); 10] = [
     (
         "adapter",
         &[
@@ -302,6 +302,13 @@ const SUITES: [(&str, &[(&str, &str)]); 9] = [
         ],
     ),
     (
+        "failover",
+        &[(
+            "file-server",
+            "6dacc6f8d0eadfd6c7ef297d8e45e997a496ebe258e6befcfe24dce011bb1fbd",
+        )],
+    ),
+    (
         "folders",
         &[
             (
@@ -417,7 +424,7 @@ fn digests_of_suite(name: &str) -> Vec<(String, String)> {
         let same = plans.iter().all(|other| other.digest() == plan.digest());
         // A digest has what sessions ask for.
         assert!(
-            same || ["dir-leases", "signing-cost"].contains(&name),
+            same || ["dir-leases", "failover", "signing-cost"].contains(&name),
             "{name}, {}: one digest on all servers",
             plan.work.profile
         );
