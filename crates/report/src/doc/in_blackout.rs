@@ -38,7 +38,7 @@ impl InBlackoutDoc {
 
     /// Adds up the operations of all parts of a load point; `None` if no part lost a connection.
     pub(crate) fn merged<'a>(
-        parts: impl Iterator<Item = &'a LoadPointDoc> + Clone,
+        parts: &(impl Iterator<Item = &'a LoadPointDoc> + Clone),
     ) -> Option<Self> {
         let docs = parts.clone().filter_map(|part| part.in_blackout.as_ref());
         docs.clone().next()?;

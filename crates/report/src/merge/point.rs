@@ -187,7 +187,7 @@ pub(super) fn merged(parts: &[PartPoint<'_>]) -> Result<LoadPointDoc, MergeError
         clients_served: count(parts, |point| point.clients_served),
         dropouts: dropouts(parts),
         events: EventDoc::merged(parts.iter().map(|part| &part.point.events[..])),
-        in_blackout: InBlackoutDoc::merged(parts.iter().map(|part| part.point)),
+        in_blackout: InBlackoutDoc::merged(&parts.iter().map(|part| part.point)),
         churn: churn(parts),
         links: links(parts),
         links_left_out: links_left_out(parts),

@@ -1,6 +1,7 @@
 use super::super::Verification;
 use super::super::incidents::CAUSES_MAX;
 use super::*;
+use crate::contents::block::Mismatch;
 
 #[test]
 fn causes_of_failure_are_bounded_and_none_is_lost() {
@@ -52,7 +53,7 @@ fn a_cleared_recorder_is_a_new_one() {
     assert_eq!(incidents.caching, CachingRecord::default());
     assert_eq!(incidents.verification, Verification::default());
     assert!(incidents.failures.is_empty());
-    assert_eq!(incidents.first_wrong_data, None);
+    assert_eq!(incidents.wrong_places, []);
 }
 
 #[test]
