@@ -4,6 +4,7 @@ use smbench_model::kind::OpKind;
 use smbench_model::operations::Operation;
 use smbench_model::record::Reclaimed;
 use smbench_model::sessions::Caching;
+use smbench_protocol::command::WireName;
 
 use super::*;
 use crate::drivers::driver::ListingEvent;
@@ -88,6 +89,8 @@ async fn a_connection_lost_before_or_after_the_load_is_not_replaced() {
 struct Ended;
 
 impl Sink for Ended {
+    fn refused(&mut self, _: &WireName, _: NtStatus) {}
+
     fn answer(&mut self, _: &Answer<'_>) -> Result<(), Dropped> {
         Err(Dropped::SessionEnded(NtStatus::USER_SESSION_DELETED))
     }
