@@ -64,7 +64,7 @@ pub use find::{
     ProbeDoc, ProbeOutcome,
 };
 pub(crate) use generator::share_of_time;
-pub use generator::{GeneratorDoc, LatenessDoc, WorkerDoc};
+pub use generator::{ClientDoc, GeneratorDoc, LatenessDoc, WorkerDoc};
 pub use growing::GrowingDoc;
 pub use host::{HostClockDoc, HostDoc, HostPointDoc};
 pub use in_blackout::InBlackoutDoc;
@@ -75,7 +75,7 @@ pub(crate) use operation::{is_asked_for, is_of_window};
 pub use pattern::PatternDoc;
 pub use plan::{ArrivalsDoc, DriverDoc, LimitsDoc, PlanDoc, PlanGeneratorDoc};
 pub use plan_sessions::PlanSessionsDoc;
-pub use point::{ClientDoc, LoadPointDoc, OfferedDoc};
+pub use point::{LoadPointDoc, OfferedDoc};
 pub(crate) use point::{NOTHING_COMPLETED, OldReason, STALL_NS_MIN};
 pub use population::{PopulationDoc, PopulationPointDoc};
 pub use run::{LoopDoc, OutcomeDoc, PeakDoc, PooledDoc, RepeatsDoc, RunDoc};

@@ -152,14 +152,14 @@ impl SoakDoc {
 
 /// A value whose growth per hour a condition may limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Growing {
+pub(crate) struct GrowthFigure {
     /// Its name in conditions.
     pub(crate) name: &'static str,
     /// The name of its trend.
     trend: &'static str,
 }
 
-impl Growing {
+impl GrowthFigure {
     const ALL: [Self; 7] = [
         Self::of("mean", "latency_mean_ns"),
         Self::of("p99", "latency_p99_ns"),

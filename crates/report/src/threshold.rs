@@ -25,7 +25,7 @@ use crate::doc::{
 };
 use crate::latency::{LatencyDoc, pool};
 use crate::metric::Metric;
-use crate::soak::Growing;
+use crate::soak::GrowthFigure;
 use crate::units::{counted, percent};
 
 /// A value that makes a run fail.
@@ -61,7 +61,7 @@ enum ThresholdValue {
     /// Late frames as a share of all, in percent.
     LateShare,
     /// Growth of a value of a soak, in percent per hour.
-    Growth(Growing),
+    Growth(GrowthFigure),
 }
 
 /// Error of a text that is not a valid threshold.

@@ -170,7 +170,7 @@ fn stages_that_do_not_fit_are_named() {
         ),
         (
             &["--stages=2m:5", "--ramp-up=3s"],
-            "--ramp-up: stages say how the load rises: drop ramp_up, or give --ramp-up 0s",
+            "--ramp-up: stages say how the load rises: drop ramp_up, or set it to 0s",
         ),
         (
             &["--stages=2m:5", "--ramp=linear", "--ramp-up=3s"],

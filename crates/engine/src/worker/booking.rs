@@ -5,6 +5,7 @@
 //! allocates, after the first operations. Not here: when operations are sent, which
 //! is in [`super::group`].
 
+mod in_flight;
 mod lost;
 mod pieces;
 mod unusual;
@@ -31,31 +32,7 @@ use crate::worker::slot::{Slot, SlotState, WrongAnswer};
 use crate::worker::split::Splits;
 use crate::worker::supply::Supply;
 use crate::worker::whole::WholeOperation;
-
-/// Sum over operations of their time in flight within the window. In Little's law
-/// this is the time integral of L.
-#[derive(Default)]
-struct TimeInFlight {
-    sum: Nanos,
-    until: Nanos,
-}
-
-impl TimeInFlight {
-    /// Adds the time since the last call, during which `in_flight` operations were
-    /// in flight.
-    fn add(&mut self, in_flight: u32, now: Nanos, control: &LoadControl) {
-        if now > self.until {
-            let passed = control.window_between(self.until, now);
-            self.sum = self.sum + Nanos(passed.0.saturating_mul(in_flight.into()));
-            self.until = now;
-        }
-    }
-
-    /// Leaves out a time that was added.
-    fn leave_out(&mut self, time: Nanos) {
-        self.sum = Nanos(self.sum.0.saturating_sub(time.0));
-    }
-}
+use in_flight::TimeInFlight;
 
 /// The members of a group, their slots and the operations in flight.
 pub(super) struct Clients<S> {

@@ -1,11 +1,56 @@
 //! The operations of a window that are kept for long, in little memory: about two bytes for each
 //! latency that occurred, instead of a quarter of a megabyte.
 
+use std::borrow::Cow;
+
 use hdrhistogram::Histogram;
 
 use super::transfer::{from_bytes, to_bytes};
 use super::{OpRecord, latency_histogram};
 use crate::kind::{ByKind, OpKind};
+
+/// The operations of a window, by kind.
+#[derive(Clone, Debug)]
+pub(super) enum WindowOps {
+    /// Ready for more. On the heap, because records of load points are passed on by value.
+    Open(Box<ByKind<Option<OpRecord>>>),
+    /// In little memory.
+    Packed(PackedOps),
+}
+
+impl Default for WindowOps {
+    fn default() -> Self {
+        Self::Open(Box::default())
+    }
+}
+
+impl WindowOps {
+    /// Returns the same in little memory.
+    pub(super) fn packed(self) -> Self {
+        match self {
+            Self::Open(ops) => Self::Packed(PackedOps::of(&ops)),
+            packed @ Self::Packed(_) => packed,
+        }
+    }
+
+    pub(super) fn get(&self, kind: OpKind) -> Option<Cow<'_, OpRecord>> {
+        match self {
+            Self::Open(ops) => ops[kind.index()].as_ref().map(Cow::Borrowed),
+            Self::Packed(ops) => ops.get(kind).map(Cow::Owned),
+        }
+    }
+
+    /// Returns the record of a kind, to add to it.
+    pub(super) fn of_mut(&mut self, kind: OpKind) -> &mut OpRecord {
+        if let Self::Packed(ops) = self {
+            *self = Self::Open(Box::new(ops.unpacked()));
+        }
+        match self {
+            Self::Open(ops) => ops[kind.index()].get_or_insert_default(),
+            Self::Packed(_) => unreachable!("they were unpacked"),
+        }
+    }
+}
 
 /// The records of the kinds that occurred.
 #[derive(Clone, Debug)]

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::incidents::Incidents;
-use super::packed::PackedOps;
+use super::packed::WindowOps;
 use super::{
     CachingRecord, ChurnRecord, ClosingWaits, DataFaults, LoadEvents, Losses, OpRecord,
     OperationFailure, Recorder, RefusedDirectories, ReplayDifference, Verification, WrongPlace,
@@ -54,49 +54,11 @@ pub struct Tally {
     in_blackout: Option<Box<OpRecord>>,
 }
 
-/// The operations of a window, by kind.
-#[derive(Clone, Debug)]
-enum WindowOps {
-    /// Ready for more. On the heap, because records of load points are passed on by value.
-    Open(Box<ByKind<Option<OpRecord>>>),
-    /// In little memory.
-    Packed(PackedOps),
-}
-
-impl Default for WindowOps {
-    fn default() -> Self {
-        Self::Open(Box::default())
-    }
-}
-
-impl WindowOps {
-    fn get(&self, kind: OpKind) -> Option<Cow<'_, OpRecord>> {
-        match self {
-            Self::Open(ops) => ops[kind.index()].as_ref().map(Cow::Borrowed),
-            Self::Packed(ops) => ops.get(kind).map(Cow::Owned),
-        }
-    }
-
-    /// Returns the record of a kind, to add to it.
-    fn of_mut(&mut self, kind: OpKind) -> &mut OpRecord {
-        if let Self::Packed(ops) = self {
-            *self = Self::Open(Box::new(ops.unpacked()));
-        }
-        match self {
-            Self::Open(ops) => ops[kind.index()].get_or_insert_default(),
-            Self::Packed(_) => unreachable!("they were unpacked"),
-        }
-    }
-}
-
 impl Tally {
     /// Returns the same numbers in little memory. To read them takes longer.
     #[must_use]
     pub fn packed(self) -> Self {
-        let window = match self.window {
-            WindowOps::Open(ops) => WindowOps::Packed(PackedOps::of(&ops)),
-            packed @ WindowOps::Packed(_) => packed,
-        };
+        let window = self.window.packed();
         Self { window, ..self }
     }
 

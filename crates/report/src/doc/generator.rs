@@ -136,3 +136,23 @@ impl From<&WorkerRecord> for WorkerDoc {
         }
     }
 }
+
+/// Resources that the generator's process used in the window.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ClientDoc {
+    /// CPU seconds in user mode.
+    pub cpu_user_s: f64,
+    /// CPU seconds in the kernel.
+    pub cpu_system_s: f64,
+    /// Microseconds of both per operation; `null` without operations.
+    pub cpu_us_per_op: Option<f64>,
+    /// Largest resident set of the process so far, in bytes. The sum of several machines.
+    pub max_rss_bytes: u64,
+}
+
+impl ClientDoc {
+    /// Returns the CPU seconds in both modes.
+    pub(crate) fn cpu_s(&self) -> f64 {
+        self.cpu_user_s + self.cpu_system_s
+    }
+}

@@ -78,14 +78,14 @@ impl GrowingDoc {
         Ok(path)
     }
 
-    fn keep(&mut self, written: Option<Written>) {
-        if let Some(Written { file, rows }) = written {
+    fn keep(&mut self, written: Option<WrittenRows>) {
+        if let Some(WrittenRows { file, rows }) = written {
             (self.last, self.rows) = (Some(file), rows);
         }
     }
 
     /// Writes the head, the load points of the last version and a new one.
-    fn write(&self, row: &LoadPointDoc, file: &mut File) -> io::Result<Written> {
+    fn write(&self, row: &LoadPointDoc, file: &mut File) -> io::Result<WrittenRows> {
         let head = format!("{},\"{LOAD_POINTS}\":[", self.head);
         file.write_all(head.as_bytes())?;
         let mut rows = 0;
@@ -102,7 +102,7 @@ impl GrowingDoc {
         let row = serde_json::to_vec(row)?;
         file.write_all(&row)?;
         file.write_all(b"]}\n")?;
-        Ok(Written {
+        Ok(WrittenRows {
             file: file.try_clone()?,
             rows: rows + row.len() as u64,
         })
@@ -110,7 +110,7 @@ impl GrowingDoc {
 }
 
 /// A version of the file.
-struct Written {
+struct WrittenRows {
     file: File,
     /// Bytes of its load points.
     rows: u64,

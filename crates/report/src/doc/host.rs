@@ -4,9 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::counters::ServerCountersDoc;
+use super::generator::ClientDoc;
 use super::generator::GeneratorDoc;
 use super::machine::MachineDoc;
-use super::point::ClientDoc;
 
 /// A machine that carried a part of the clients.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -11,7 +11,7 @@ use super::caching::CachingDoc;
 use super::churn::ChurnDoc;
 use super::counters::ServerCountersDoc;
 use super::event::{EventDoc, LinkDoc};
-use super::generator::GeneratorDoc;
+use super::generator::{ClientDoc, GeneratorDoc};
 use super::host::HostPointDoc;
 use super::in_blackout::InBlackoutDoc;
 use super::operation::{
@@ -389,25 +389,5 @@ impl LoadPointDoc {
     pub fn asked_for(&self) -> impl Iterator<Item = &OpDoc> {
         let ops = self.ops.iter();
         ops.filter(|(name, _)| is_asked_for(name)).map(|(_, op)| op)
-    }
-}
-
-/// Resources that the generator's process used in the window.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ClientDoc {
-    /// CPU seconds in user mode.
-    pub cpu_user_s: f64,
-    /// CPU seconds in the kernel.
-    pub cpu_system_s: f64,
-    /// Microseconds of both per operation; `null` without operations.
-    pub cpu_us_per_op: Option<f64>,
-    /// Largest resident set of the process so far, in bytes. The sum of several machines.
-    pub max_rss_bytes: u64,
-}
-
-impl ClientDoc {
-    /// Returns the CPU seconds in both modes.
-    pub(crate) fn cpu_s(&self) -> f64 {
-        self.cpu_user_s + self.cpu_system_s
     }
 }

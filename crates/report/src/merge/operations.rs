@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use itertools::Itertools as _;
 use smbench_model::Nanos;
 use smbench_model::record::{
-    ClosingWaits, OpRecord, OpTotals, OperationFailure, ReplayDifference, Verification,
+    ClosingWaits, DataFaults, OpRecord, OpTotals, OperationFailure, ReplayDifference, Verification,
+    WrongPlace,
 };
 
 use super::error::MergeError;
@@ -160,4 +161,19 @@ pub(super) fn verification(parts: &[PartPoint<'_>]) -> Option<Verification> {
         unjudged: total(docs().map(|doc| doc.unjudged)),
         wrong: total(docs().map(|doc| doc.wrong)),
     })
+}
+
+/// Adds up the data that was found wrong; `None` if no part says.
+pub(super) fn faults(parts: &[PartPoint<'_>]) -> Option<DataFaults> {
+    let of_parts = parts.iter().filter_map(|part| part.point.verify);
+    of_parts.reduce(|mut sum, part| {
+        sum.merge(&part);
+        sum
+    })
+}
+
+/// Returns the first places of all parts.
+pub(super) fn wrong_data(parts: &[PartPoint<'_>]) -> Vec<WrongPlace> {
+    let places = parts.iter().flat_map(|part| &part.point.wrong_data);
+    places.take(WrongPlace::KEPT_MAX).cloned().collect()
 }

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram;
 use smbench_model::load::RateScope;
-use smbench_model::record::{
-    DataFaults, Dropout, Fairness, FairnessFigures, Series, SetupRecord, WrongPlace,
-};
+use smbench_model::record::{Dropout, Fairness, FairnessFigures, Series, SetupRecord};
 
 use super::error::MergeError;
 use super::machines::{ClientWaits, client, generator, latency_noise, server_cpu};
-use super::operations::{caching, differed, failed, ops, refused, replayed, verification, whole};
+use super::operations::{
+    caching, differed, failed, faults, ops, refused, replayed, verification, whole, wrong_data,
+};
 use super::part::Part;
 use super::part_point::PartPoint;
 use super::window::{WindowEnd, objection};
@@ -334,21 +334,6 @@ fn churn(parts: &[PartPoint<'_>]) -> Option<ChurnDoc> {
     let mut of_parts = parts.iter().filter_map(|part| part.point.churn.as_ref());
     let first = of_parts.next()?.clone();
     Some(of_parts.fold(first, ChurnDoc::add))
-}
-
-/// Adds up the data that was found wrong; `None` if no part says.
-fn faults(parts: &[PartPoint<'_>]) -> Option<DataFaults> {
-    let of_parts = parts.iter().filter_map(|part| part.point.verify);
-    of_parts.reduce(|mut sum, part| {
-        sum.merge(&part);
-        sum
-    })
-}
-
-/// Returns the first places of all parts.
-fn wrong_data(parts: &[PartPoint<'_>]) -> Vec<WrongPlace> {
-    let places = parts.iter().flat_map(|part| &part.point.wrong_data);
-    places.take(WrongPlace::KEPT_MAX).cloned().collect()
 }
 
 fn dropouts(parts: &[PartPoint<'_>]) -> Vec<Dropout> {

@@ -178,7 +178,7 @@ fn refused(points: &[LoadPointDoc]) -> String {
     let mut text: String = shown.map(line).collect();
     let more = all.len().saturating_sub(REFUSED_SHOWN);
     if more > 0 {
-        text += &format!("and {more} more; --json has up to 100 of each load point\n");
+        text += &format!("and {more} more; the document has up to 100 of each load point\n");
     }
     text
 }

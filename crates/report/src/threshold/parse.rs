@@ -9,7 +9,7 @@ use super::event::EventValue;
 use super::{Threshold, ThresholdError, ThresholdValue};
 use crate::compare::{At, METRICS, Phrase, signed_percent};
 use crate::metric::Metric;
-use crate::soak::Growing;
+use crate::soak::GrowthFigure;
 use crate::units::plain;
 
 impl FromStr for Threshold {
@@ -78,8 +78,8 @@ impl FromStr for Threshold {
 
 /// Reads a condition on the growth of a value: `server-memory > +10%/h`.
 fn growth(text: &str, phrase: &Phrase<'_>, percent: &str) -> Result<Threshold, String> {
-    let growing = Growing::named(phrase.name).ok_or_else(|| {
-        let (name, names) = (plain(phrase.name), Growing::names());
+    let growing = GrowthFigure::named(phrase.name).ok_or_else(|| {
+        let (name, names) = (plain(phrase.name), GrowthFigure::names());
         format!("the growth of `{name}` is not known, only that of {names}")
     })?;
     if phrase.op.is_some() || phrase.place != At::Usual {

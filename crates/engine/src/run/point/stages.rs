@@ -92,7 +92,7 @@ impl<'a> StageRows<'a> {
         let before = self.records.len();
         let next = |rows: &Self| rows.records.len() + 1;
         while !self.sums.is_empty() && self.readings.contains_key(&next(self)) {
-            self.add(Ended::UnderLoad);
+            self.add(StageEnding::UnderLoad);
         }
         let new = &self.records[before..];
         if new.is_empty() {
@@ -139,7 +139,7 @@ impl<'a> StageRows<'a> {
         }
         self.sums.extend(left);
         while !self.sums.is_empty() {
-            self.add(Ended::With(ended));
+            self.add(StageEnding::With(ended));
         }
         let all = self.records.iter_mut().enumerate();
         for (index, record) in all {
@@ -157,7 +157,7 @@ impl<'a> StageRows<'a> {
     }
 
     /// Adds the record of the next stage, whose operations are known.
-    fn add(&mut self, ended: Ended) {
+    fn add(&mut self, ended: StageEnding) {
         let index = self.records.len();
         let (Some(place), Some(sums)) = (self.places.get(index).copied(), self.sums.pop_front())
         else {
@@ -166,8 +166,8 @@ impl<'a> StageRows<'a> {
         let begin = self.open + place.begin.into();
         let end = begin + place.length.into();
         let (end, load_end) = match ended {
-            Ended::UnderLoad => (end, Nanos::MAX),
-            Ended::With(load) => (end.min(load.closed), load.last),
+            StageEnding::UnderLoad => (end, Nanos::MAX),
+            StageEnding::With(load) => (end.min(load.closed), load.last),
         };
         let window = end.since(begin);
         let opening = self.readings.remove(&index);
@@ -212,7 +212,7 @@ impl<'a> StageRows<'a> {
 
 /// When the next stage ended.
 #[derive(Clone, Copy)]
-enum Ended {
+enum StageEnding {
     /// Before the load did.
     UnderLoad,
     /// Perhaps with the load.

@@ -23,7 +23,7 @@ pub(crate) const TREE_ROOT: &str = "tree";
 pub(crate) const REPLAY_DIRECTORY: &str = "replay";
 
 /// Directories of a run whose whole contents it made.
-const OWN_TREES: [&str; 3] = [REPLAY_DIRECTORY, TREE_ROOT, COPIED_TREES];
+pub(super) const OWN_TREES: [&str; 3] = [REPLAY_DIRECTORY, TREE_ROOT, COPIED_TREES];
 
 /// Returns whether a directory of this name has prepared files, which stay after runs.
 pub(super) fn is_kept_directory(name: &str) -> bool {

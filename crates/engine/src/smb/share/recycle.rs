@@ -139,6 +139,19 @@ pub(super) async fn empty_bins(
     all
 }
 
+/// Returns whether the share has a folder that is named as a bin.
+pub(super) async fn has_bin(session: &mut ShareSession) -> Result<bool, SessionError> {
+    for bin in BINS {
+        match list_strictly(session, bin, 0, |_| false).await {
+            Ok(None) => {}
+            Ok(Some(_)) => return Ok(true),
+            Err(error) if error.status().is_some() => return Ok(true),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(false)
+}
+
 /// Describes a bin that the server refuses to list. It may still tell whether the directory
 /// that was just removed is there. Other names prove nothing: other users' runs make them.
 async fn refused(

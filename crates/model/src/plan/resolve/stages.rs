@@ -149,7 +149,7 @@ impl PlanSources<'_> {
         if !work.ramp_up.is_zero() {
             return fail(
                 "ramp_up",
-                "stages say how the load rises: drop ramp_up, or give --ramp-up 0s",
+                "stages say how the load rises: drop ramp_up, or set it to 0s",
             );
         }
         if populations.any(|one| one.is_moved() && !one.start.is_zero()) {

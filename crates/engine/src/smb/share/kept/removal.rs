@@ -21,7 +21,7 @@ use crate::smb::session::{Endpoint, SessionError};
 use crate::smb::share::ShareSession;
 use crate::smb::share::files::{delete, join};
 use crate::smb::share::names::TREE_MANIFEST;
-use crate::smb::share::recycle::{Removed, RemovedNames, empty_bins};
+use crate::smb::share::recycle::{Removed, RemovedNames, empty_bins, has_bin};
 use crate::smb::share::remove::remove_for_good;
 
 /// Removes the prepared tree and its directory, and what a server moved to recycle bins.
@@ -49,6 +49,9 @@ pub(crate) async fn remove_tree(
     let salt = Salt::default();
     let mut workspace = claim(endpoint, session, &directory, Missing::Refused, salt).await?;
     if let Some((on_share, manifest)) = on_share {
+        if has_bin(&mut workspace.session).await? {
+            note_all(&mut workspace.session, &on_share, &mut seen).await?;
+        }
         // No run may use what is left after an interruption.
         let mut manifest = manifest;
         manifest.complete = false;
@@ -63,6 +66,35 @@ pub(crate) async fn remove_tree(
     session.log_off().await;
     let directory = Some(directory);
     Ok(RemovedFiles { directory, bins })
+}
+
+/// Notes the files of a tree, so that they are known again in a bin.
+async fn note_all(
+    session: &mut ShareSession,
+    on_share: &TreeOnShare,
+    seen: &mut RemovedNames,
+) -> Result<(), SessionError> {
+    let mut name = String::new();
+    for directory in 0..on_share.tree.directories() {
+        let path = on_share.directory(directory);
+        let doing = format!("list directory '{path}'");
+        let listed = session.list_some(&doing, &path, 0, |entry| {
+            if on_share
+                .tree
+                .find(directory, &entry.name, &mut name)
+                .is_some()
+            {
+                seen.recorded(entry);
+            }
+            false
+        });
+        match listed.await {
+            Err(error) if error.status().is_none() => return Err(error),
+            // What an interruption has left out has no name to note.
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// Deletes the files of a tree by their names, then the directories, the deepest first.

@@ -7,12 +7,12 @@ use smbench_protocol::command::create::Disposition;
 use smbench_protocol::directory::Entry;
 
 use super::owner::{Ownership, Period, is_made_by_run, original, respelled};
-use super::{Sweep, end_early, list, remove_empty};
+use super::{PART, Sweep, end_early, list, remove_empty};
 use crate::smb::calls::FileCalls;
 use crate::smb::session::SessionError;
 use crate::smb::share::files::join;
 use crate::smb::share::hold_marker;
-use crate::smb::share::names::{MARKER, REPLAY_DIRECTORY, is_run_directory};
+use crate::smb::share::names::{MARKER, OWN_TREES, TREE_ROOT, is_run_directory};
 use crate::smb::share::parts::delete_tree;
 
 impl Sweep<'_, '_> {
@@ -33,7 +33,11 @@ impl Sweep<'_, '_> {
         if is_removed || !markers.entries.is_empty() {
             let name = path.rsplit('\\').next().unwrap_or_default();
             if is_run_directory(name) {
-                self.replays(&join(path, REPLAY_DIRECTORY)).await?;
+                for whole in OWN_TREES {
+                    self.own_tree(&join(path, whole)).await?;
+                }
+            } else {
+                self.below(join(path, TREE_ROOT)).await?;
             }
             let seen = self.seen;
             // The marker goes last, because it is the proof.
@@ -76,8 +80,38 @@ impl Sweep<'_, '_> {
         }
     }
 
-    /// Removes everything that replays made.
-    async fn replays(&mut self, path: &str) -> Result<(), SessionError> {
+    /// Removes our files from a directory and those below it, then the empty directories.
+    async fn below(&mut self, root: String) -> Result<(), SessionError> {
+        let seen = self.seen;
+        // Each with whether its own directories are known already.
+        let mut way = vec![(root, false)];
+        while let Some((path, is_known)) = way.pop() {
+            if is_known || self.workers.patience.reason().is_some() {
+                remove_empty(self.workers.session, &path).await?;
+                continue;
+            }
+            let is_directory = |entry: &Entry| entry.is_directory;
+            let Some(listing) = list(self.workers.session, &path, PART, is_directory).await? else {
+                continue;
+            };
+            self.files(&path, |entry| match seen.judge(entry, Period::Any) {
+                // A directory of ours has files of any name, and others may have put theirs there.
+                Ownership::Foreign => Ownership::ByContents,
+                ours => ours,
+            })
+            .await?;
+            let inside = listing.entries.iter();
+            let inside: Vec<_> = inside
+                .map(|entry| (join(&path, &entry.name), false))
+                .collect();
+            way.push((path, true));
+            way.extend(inside);
+        }
+        Ok(())
+    }
+
+    /// Removes a directory whose whole contents a run made.
+    async fn own_tree(&mut self, path: &str) -> Result<(), SessionError> {
         let (mut files, mut bytes) = (0, 0);
         let patience = self.workers.patience.clone();
         let mut ended = None;
