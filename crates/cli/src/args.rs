@@ -153,7 +153,7 @@ pub(crate) enum CliCommand {
     #[command(after_help = compare::EXAMPLES)]
     Compare(CompareArgs),
     /// Judge a build or a server by a baseline, for example in git bisect run
-    #[command(after_help = gate::EXAMPLES)]
+    #[command(after_help = gate::EXAMPLES, override_usage = gate::USAGE)]
     Gate(Box<GateArgs>),
     /// Join the results of the parts of one run
     #[command(after_help = merge::EXAMPLES)]

@@ -130,6 +130,13 @@ impl NtStatus {
     pub const fn is_error(self) -> bool {
         self.0 >> 30 == 0b11
     }
+
+    /// Returns whether this answers an open of a name that does not exist. Some servers say that
+    /// there is no such file.
+    #[must_use]
+    pub const fn names_nothing(self) -> bool {
+        matches!(self, Self::OBJECT_NAME_NOT_FOUND | Self::NO_SUCH_FILE)
+    }
 }
 
 impl fmt::Display for NtStatus {

@@ -96,13 +96,22 @@ impl SaveResults for NotSaved {
     }
 }
 
+/// A step that was not measured, because the check-up was interrupted.
+fn interrupted(step: CheckupStep) -> MeasuredStep {
+    MeasuredStep {
+        step,
+        run: Err("interrupted".to_owned()),
+    }
+}
+
 impl Checkup<'_> {
     /// Carries out all steps, and returns what they show. A step that fails leaves its cells
     /// empty.
     ///
     /// # Errors
     ///
-    /// The error of the first step if it measured nothing, and [`Failure::Interrupted`].
+    /// The error of the first step if it measured nothing, also where it was interrupted. An
+    /// interrupt later leaves the cells of the steps that follow empty.
     pub fn measure(&self) -> Result<CheckupDoc, Failure> {
         let (started, begin) = (SystemTime::now(), Instant::now());
         let mut file_bytes = FIRST_BYTES;
@@ -113,10 +122,18 @@ impl Checkup<'_> {
         let mut left = TimeLeft::of_plans(plans.iter());
         let mut measured: Vec<MeasuredStep> = Vec::new();
         for (at, step) in STEPS.into_iter().enumerate() {
+            if self.cancel.is_cancelled() {
+                measured.push(interrupted(step));
+                continue;
+            }
             let request = self.request(step, file_bytes)?;
             let run = self.run(&request, &mut left);
             if self.cancel.is_cancelled() {
-                return Err(Failure::Interrupted);
+                if measured.is_empty() {
+                    return Err(Failure::Interrupted);
+                }
+                measured.push(interrupted(step));
+                continue;
             }
             let run = match run {
                 // If the first one fails, so do all others.

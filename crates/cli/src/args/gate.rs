@@ -4,13 +4,14 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use smbench_model::units::parse_duration;
 use smbench_report::compare::Condition;
 use smbench_runner::lab_facts::parse_option;
 
 use super::document::DocumentArgs;
 use super::server::SecretArgs;
-use super::value::{paths, whole_within};
+use super::value::{not_a_server, paths, whole_within};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -35,10 +36,14 @@ Exit codes, as `git bisect run` wants them:
   125  cannot tell: the passes do not suffice, the server did not start, or a pass is not valid
   130  interrupted";
 
+pub(super) const USAGE: &str = "\
+smbench gate [OPTIONS] --fail-if <CONDITION> <BASELINE> <URL>
+       smbench gate [OPTIONS] --fail-if <CONDITION> <BASELINE> --lab <SMBD|URL>";
+
 #[derive(Debug, Args)]
 pub(crate) struct GateArgs {
     /// Result document of `smbench run`: the work, and the passes to compare with
-    #[arg(value_name = "BASELINE", value_parser = paths())]
+    #[arg(value_name = "BASELINE", value_parser = baseline())]
     pub(crate) baseline: PathBuf,
     #[command(flatten)]
     pub(crate) candidate: CandidateArgs,
@@ -66,6 +71,14 @@ pub(crate) struct GateArgs {
     pub(crate) out: PathBuf,
     #[command(flatten)]
     pub(crate) document: DocumentArgs,
+}
+
+/// Parses the path of the baseline, which comes before the server.
+fn baseline() -> impl TypedValueParser<Value = PathBuf> {
+    OsStringValueParser::new().try_map(|text| {
+        not_a_server(PathBuf::from(text))
+            .map_err(|_| "write the file of the baseline before the URL of the server")
+    })
 }
 
 /// The server to judge, in one of two ways.

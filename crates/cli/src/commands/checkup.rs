@@ -58,7 +58,11 @@ pub(super) fn checkup(args: &CheckupArgs) -> Result<Exit, Failure> {
     if !matches!(args.document.json, Some(Destination::Stdout)) {
         print(&render(&doc))?;
     }
-    Ok(Exit::Done)
+    Ok(if cancel.is_cancelled() {
+        Exit::Interrupted
+    } else {
+        Exit::Done
+    })
 }
 
 fn json_file(args: &CheckupArgs) -> Option<&std::path::PathBuf> {

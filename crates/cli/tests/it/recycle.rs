@@ -154,6 +154,32 @@ fn runs_and_fileio_leave_nothing_in_a_bin() {
 }
 
 #[test]
+fn trees_leave_nothing_in_a_bin() {
+    for layout in &LAYOUTS {
+        let Some(bin) = layout.start(SambaOptions::default()) else {
+            return;
+        };
+        let (url, password) = (bin.samba.url(), bin.samba.password());
+        let place = Place::new();
+        let shape = ["--files=30", "--directories=4", "--sizes=100:50,4KiB:50"];
+        place
+            .smbench_as(password, &[&["tree", "prepare", &url][..], &shape].concat())
+            .succeeded();
+        let said = place.smbench_as(password, &["tree", "cleanup", &url]);
+        said.succeeded();
+        let text = "removed 32 files";
+        assert!(said.stdout.contains(text), "{said:?}");
+        bin.assert_only_others("tree cleanup");
+
+        let profile = "[tree]\nfiles = 20\ndirectories = 3\nsizes = \"100\"\n\
+                       [[operations]]\nop = \"walk\"\nweight = 1\n";
+        place.write("tree.toml", profile);
+        place.run(&url, password, &["--clients=2", "--profile=tree.toml"]);
+        bin.assert_only_others("a walk");
+    }
+}
+
+#[test]
 fn an_interrupt_leaves_nothing_in_a_bin_and_a_kill_is_cleaned_up() {
     for layout in &LAYOUTS {
         let Some(bin) = layout.start(SambaOptions::default()) else {

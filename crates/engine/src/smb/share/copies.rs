@@ -52,7 +52,7 @@ impl Workspace {
         let directory = join(&self.directory, COPIED_TREES);
         let trees = match list(&mut self.session, &directory).await {
             Ok(trees) => trees,
-            Err(error) if error.status() == Some(NtStatus::OBJECT_NAME_NOT_FOUND) => {
+            Err(error) if error.status().is_some_and(NtStatus::names_nothing) => {
                 return Ok(());
             }
             Err(error) => return Err(error),

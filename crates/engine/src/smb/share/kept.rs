@@ -300,7 +300,7 @@ async fn sizes(
                 .map(|entry| (entry.name, entry.end_of_file))
                 .collect(),
         )),
-        Err(error) if error.status() == Some(NtStatus::OBJECT_NAME_NOT_FOUND) => Ok(None),
+        Err(error) if error.status().is_some_and(NtStatus::names_nothing) => Ok(None),
         Err(error) => Err(error),
     }
 }

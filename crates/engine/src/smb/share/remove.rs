@@ -160,7 +160,7 @@ async fn claim(
     let marker = join(directory, MARKER);
     match hold_marker(session, &doing, &marker, Disposition::Open).await {
         Ok(marker) => Ok(Some(marker)),
-        Err(error) if error.status() == Some(NtStatus::OBJECT_NAME_NOT_FOUND) => Ok(None),
+        Err(error) if error.status().is_some_and(NtStatus::names_nothing) => Ok(None),
         Err(error) => Err(error),
     }
 }

@@ -78,7 +78,7 @@ impl Supply for SplitSupply {
 
     fn judge(&self, slot: &Slot, answer: &Answer<'_>, ledger: Option<&mut Ledger>) -> Judged {
         match (slot.operation.kind, answer.status) {
-            (OpKind::LookupMissing, NtStatus::OBJECT_NAME_NOT_FOUND) => Ok(Ok(None)),
+            (OpKind::LookupMissing, status) if status.names_nothing() => Ok(Ok(None)),
             (kind, status)
                 if is_not_shown(kind, status) && slot.operation.offset + 1 < LOOKS_MAX =>
             {
@@ -114,7 +114,7 @@ impl Supply for SplitSupply {
 /// without its data is an error.
 const fn is_not_shown(kind: OpKind, status: NtStatus) -> bool {
     let looks = matches!(kind, OpKind::NeighbourLook | OpKind::NeighbourRead);
-    looks && matches!(status, NtStatus::OBJECT_NAME_NOT_FOUND)
+    looks && status.names_nothing()
 }
 
 #[cfg(test)]

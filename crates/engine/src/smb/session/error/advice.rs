@@ -43,9 +43,12 @@ pub(super) fn handshake_advice(error: &HandshakeError, who: &LogonIdentity) -> &
             status,
         } => log_on_advice(*status, who),
         HandshakeError::Refused { command, status } => match (*command, *status) {
-            (Command::TreeConnect, NtStatus::BAD_NETWORK_NAME) => {
-                "; there is no share of that name, check the target URL"
-            }
+            (
+                Command::TreeConnect,
+                NtStatus::BAD_NETWORK_NAME
+                | NtStatus::OBJECT_PATH_NOT_FOUND
+                | NtStatus::OBJECT_NAME_NOT_FOUND,
+            ) => "; there is no share of that name, check the target URL",
             (Command::TreeConnect, NtStatus::ACCESS_DENIED) => {
                 "; the user may not use this share, or the share requires encryption: see @encrypt"
             }

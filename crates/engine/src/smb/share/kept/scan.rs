@@ -132,7 +132,11 @@ impl Scan {
                 Ok(())
             }
             Err(error) => match error.status() {
-                Some(NtStatus::OBJECT_NAME_NOT_FOUND | NtStatus::OBJECT_PATH_NOT_FOUND) => {
+                Some(
+                    NtStatus::OBJECT_NAME_NOT_FOUND
+                    | NtStatus::OBJECT_PATH_NOT_FOUND
+                    | NtStatus::NO_SUCH_FILE,
+                ) => {
                     self.differs(directory, TreeDifference::Missing(path));
                     Ok(())
                 }

@@ -70,7 +70,7 @@ pub(super) async fn look(
 ) -> Result<PreparedFound, SessionError> {
     let entries = match list_inside(session, directory).await {
         Ok(entries) => entries,
-        Err(error) if error.status() == Some(NtStatus::OBJECT_NAME_NOT_FOUND) => {
+        Err(error) if error.status().is_some_and(NtStatus::names_nothing) => {
             return Ok(PreparedFound::Nothing);
         }
         Err(error) => return Err(error),
