@@ -35,6 +35,7 @@ pub(super) use owner::RemovedNames;
 use owner::{Ownership, Period};
 pub(super) use recorded::recorded_in;
 pub(super) use space::{SpaceFinding, SpaceWatch};
+pub(super) use tree::has_bin;
 use workers::{Deleters, Settled};
 
 /// Usual names of bins, at the root of a share: those of Samba, Synology, QNAP, Windows,
@@ -137,19 +138,6 @@ pub(super) async fn empty_bins(
     }
     workers.log_off().await;
     all
-}
-
-/// Returns whether the share has a folder that is named as a bin.
-pub(super) async fn has_bin(session: &mut ShareSession) -> Result<bool, SessionError> {
-    for bin in BINS {
-        match list_strictly(session, bin, 0, |_| false).await {
-            Ok(None) => {}
-            Ok(Some(_)) => return Ok(true),
-            Err(error) if error.status().is_some() => return Ok(true),
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(false)
 }
 
 /// Describes a bin that the server refuses to list. It may still tell whether the directory

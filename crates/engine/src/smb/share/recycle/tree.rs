@@ -7,13 +7,29 @@ use smbench_protocol::command::create::Disposition;
 use smbench_protocol::directory::Entry;
 
 use super::owner::{Ownership, Period, is_made_by_run, original, respelled};
-use super::{PART, Sweep, end_early, list, remove_empty};
+use super::{BINS, PART, Sweep, end_early, list, list_strictly, remove_empty};
 use crate::smb::calls::FileCalls;
 use crate::smb::session::SessionError;
+use crate::smb::share::ShareSession;
 use crate::smb::share::files::join;
 use crate::smb::share::hold_marker;
 use crate::smb::share::names::{MARKER, OWN_TREES, TREE_ROOT, is_run_directory};
 use crate::smb::share::parts::delete_tree;
+
+/// Returns whether the share has a folder that is named as a bin.
+pub(in crate::smb::share) async fn has_bin(
+    session: &mut ShareSession,
+) -> Result<bool, SessionError> {
+    for bin in BINS {
+        match list_strictly(session, bin, 0, |_| false).await {
+            Ok(None) => {}
+            Ok(Some(_)) => return Ok(true),
+            Err(error) if error.status().is_some() => return Ok(true),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(false)
+}
 
 impl Sweep<'_, '_> {
     /// Removes our files from a directory that is named as ours, then the directory if it
