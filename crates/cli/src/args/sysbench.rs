@@ -22,8 +22,10 @@ const RENAMED: [(&str, &str); 4] = [
 ];
 
 /// Options that change nothing over SMB or in this program, and what is used instead.
-const WITHOUT_EFFECT: [(&str, &str); 8] = [
+const WITHOUT_EFFECT: [(&str, &str); 10] = [
     ("init-rng", "--rand-seed"),
+    ("rand-init", "--rand-seed"),
+    ("luajit-cmd", ""),
     ("file-async-backlog", "--threads"),
     ("forced-shutdown", "--operation-timeout"),
     ("thread-stack-size", ""),
@@ -53,7 +55,11 @@ pub(super) fn translated(words: Vec<OsString>) -> Result<Translated, Failure> {
         return Ok(Translated { words, note: None });
     };
     let test = lines.iter().find_map(|word| word.strip_prefix("--test="));
-    let is_fileio = lines.get(1) == Some(&"fileio");
+    // Options may come before the name of the test.
+    let has_name = lines.get(1).is_some_and(|word| word.starts_with("--"));
+    let named_at = lines.iter().position(|word| *word == "fileio");
+    let named_at = named_at.filter(|at| *at == 1 || has_name);
+    let is_fileio = named_at.is_some();
     if !is_fileio && (test.is_none() || !lines[1].starts_with("--")) {
         return Ok(Translated { words, note: None });
     }
@@ -63,9 +69,10 @@ pub(super) fn translated(words: Vec<OsString>) -> Result<Translated, Failure> {
     let (mut renamed, mut ignored) = (Vec::new(), Vec::new());
     let mut rest = Vec::new();
     let mut command = None;
-    let mut given = lines[if is_fileio { 2 } else { 1 }..]
-        .iter()
-        .copied()
+    let words = lines.iter().copied().enumerate().skip(1);
+    let mut given = words
+        .filter(|(at, _)| Some(*at) != named_at)
+        .map(|(_, word)| word)
         .peekable();
     while let Some(word) = given.next() {
         let is_value = rest.last().is_some_and(|last: &String| takes_a_value(last));
@@ -184,6 +191,10 @@ mod tests {
                 "smbench fileio run --time=1",
             ),
             ("smbench fileio --verbosity 5 run", "smbench fileio run"),
+            (
+                "smbench --threads=2 --rand-init=on fileio run --file-num=4",
+                "smbench fileio run --threads=2 --file-num=4",
+            ),
             ("smbench --test=fileio help", "smbench fileio run --help"),
             ("smbench fileio help", "smbench fileio help"),
             ("x fileio --threads=4", "x fileio --threads=4"),
