@@ -17,8 +17,9 @@ use crate::trace::TraceLine;
 const DELETE_ON_CLOSE: u32 = 0x1000;
 /// All of ShareAccess: other opens are not restricted.
 const SHARES_ALL: u32 = 7;
-/// FILE_OPENED (MS-SMB2 2.2.14).
+/// FILE_OPENED and FILE_CREATED (MS-SMB2 2.2.14).
 const OPENED: u32 = 1;
+const CREATED: u32 = 2;
 
 /// What an operation does to a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +27,15 @@ enum Effect {
     /// It commutes with others that look.
     Look,
     Change,
+}
+
+/// What the answer of an operation shows about a name.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum NameNeed {
+    /// The directory was there.
+    WasThere,
+    /// Only the order counts.
+    Order,
 }
 
 /// A record of a track, with the lines that it was made of.
@@ -44,6 +54,9 @@ struct EarlierUse {
     /// It did not find the name, so it came before the name was made, whenever it was
     /// answered.
     is_missed: bool,
+    /// It made the name, so what was found below the name came after it, whenever it was
+    /// answered.
+    is_made: bool,
 }
 
 /// The last operations on a name.
@@ -71,8 +84,19 @@ impl OrderFinder {
     /// Follows a record.
     pub(super) fn add(&mut self, record: &PlacedRecord<'_>, parent: impl Fn(u32) -> Option<u32>) {
         for line in record.lines {
-            for (name, effect) in self.effects(line, &parent).into_iter().flatten() {
-                self.touch(record, name, effect);
+            let effects = self.effects(line, &parent);
+            for (at, effect) in effects.into_iter().enumerate() {
+                let Some((name, effect)) = effect else {
+                    continue;
+                };
+                let is_above = at % 2 == 1;
+                let has_path = line.status.as_deref() != Some("STATUS_OBJECT_PATH_NOT_FOUND");
+                let need = if is_above && has_path {
+                    NameNeed::WasThere
+                } else {
+                    NameNeed::Order
+                };
+                self.touch(record, name, effect, need);
             }
         }
     }
@@ -148,11 +172,13 @@ impl OrderFinder {
         }
     }
 
-    fn touch(&mut self, record: &PlacedRecord<'_>, name: u32, effect: Effect) {
+    fn touch(&mut self, record: &PlacedRecord<'_>, name: u32, effect: Effect, need: NameNeed) {
         let history = self.names.entry(name).or_default();
         let own = record.track;
         let answered = |(track, earlier): (u32, EarlierUse)| {
-            let is_before = earlier.done <= record.done || earlier.is_missed;
+            let is_before = earlier.done <= record.done
+                || earlier.is_missed
+                || (earlier.is_made && need == NameNeed::WasThere);
             (track != own && is_before).then_some((track, earlier.record))
         };
         let mut found: Vec<_> = history.changed.and_then(answered).into_iter().collect();
@@ -160,6 +186,7 @@ impl OrderFinder {
             record: record.record,
             done: record.done,
             is_missed: record.lines.iter().any(is_missed),
+            is_made: record.lines.iter().any(is_made),
         };
         if effect == Effect::Change {
             let looked = history.looked.drain();
@@ -184,6 +211,14 @@ impl OrderFinder {
             });
         }
     }
+}
+
+/// Returns whether an operation made its name.
+fn is_made(line: &TraceLine) -> bool {
+    let is_done = line.status.as_deref() == Some("STATUS_SUCCESS");
+    let by_create = line.create.as_ref();
+    let is_new = by_create.is_some_and(|create| create.action == Some(CREATED));
+    is_done && (is_new || line.command == "cifs_create_directory")
 }
 
 /// Returns whether an operation did not find its name.
