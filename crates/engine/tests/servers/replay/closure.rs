@@ -89,7 +89,8 @@ impl Scene<'_> {
         // On a busy machine, a look below a directory may come after its removal.
         let mut differences = point.ops.differences().clone();
         let is_late = |seen: &str| seen.contains("OBJECT_PATH_NOT_FOUND");
-        differences.retain(|of, _| of.kind != OpKind::Create || !is_late(&format!("{:?}", of.seen)));
+        differences
+            .retain(|of, _| of.kind != OpKind::Create || !is_late(&format!("{:?}", of.seen)));
         assert_eq!(differences, BTreeMap::new());
         let mut expected = recorded(&summary.operations, 1);
         *expected.entry(OpKind::Close).or_default() += summary.closed;
