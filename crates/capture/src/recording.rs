@@ -5,6 +5,7 @@
 //! come out as recorded. What is not replayed is counted by its name.
 
 mod cifs_step;
+mod effect;
 mod ends;
 mod fold;
 mod folder;
@@ -22,6 +23,7 @@ use smbench_model::kind::OpKind;
 use smbench_model::trace::{Awaited, RecordedTimes, Recording};
 use thiserror::Error;
 
+use effect::in_order_of_effect;
 use ends::SessionEnds;
 use folder::Lines;
 use order::OrderFinder;
@@ -172,8 +174,9 @@ fn awaited(tracks: &[Track], tree: &RecordedTree) -> HashMap<u32, Vec<Awaited>> 
         let placed = (0..).zip(tracks).flat_map(|(at, track)| track.placed(at));
         let mut placed: Vec<_> = placed.collect();
         placed.sort_by_key(|record| record.lines[0].number);
-        for record in &placed {
-            finder.add(record, |path| tree.parent(path));
+        let parent = |path| tree.parent(path);
+        for record in &in_order_of_effect(placed, parent) {
+            finder.add(record, parent);
         }
     }
     finder.finish()

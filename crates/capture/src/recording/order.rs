@@ -1,7 +1,8 @@
 //! What an operation waits for in other sessions: earlier operations on the same name,
 //! unless both only look.
 //!
-//! An operation is earlier if it was sent and answered earlier. So nobody waits in a circle.
+//! An operation is earlier if it was sent and answered earlier, or if the answers show it. Each
+//! waits only for those before it in one order of all, so nobody waits in a circle.
 //! Sessions that work on different names run independently of each other. Within a
 //! session, the recorded order holds anyway.
 
@@ -10,6 +11,7 @@ use std::collections::HashMap;
 
 use smbench_model::trace::Awaited;
 
+use super::effect::{NameShown, is_made};
 use super::step::CLOSED_BY_END;
 use crate::trace::TraceLine;
 
@@ -17,9 +19,8 @@ use crate::trace::TraceLine;
 const DELETE_ON_CLOSE: u32 = 0x1000;
 /// All of ShareAccess: other opens are not restricted.
 const SHARES_ALL: u32 = 7;
-/// FILE_OPENED and FILE_CREATED (MS-SMB2 2.2.14).
+/// FILE_OPENED (MS-SMB2 2.2.14).
 const OPENED: u32 = 1;
-const CREATED: u32 = 2;
 
 /// What an operation does to a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,19 +30,19 @@ enum Effect {
     Change,
 }
 
-/// What the answer of an operation shows about a name.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum NameNeed {
-    /// The directory was there.
-    WasThere,
-    /// Only the order counts.
-    Order,
+/// A name that an operation uses.
+#[derive(Clone, Copy, Debug)]
+struct NameUse {
+    name: u32,
+    effect: Effect,
+    shown: NameShown,
 }
 
 /// A record of a track, with the lines that it was made of.
 pub(super) struct PlacedRecord<'a> {
     pub(super) track: u32,
     pub(super) record: u32,
+    pub(super) sent: u64,
     pub(super) done: u64,
     pub(super) lines: &'a [TraceLine],
 }
@@ -51,9 +52,8 @@ pub(super) struct PlacedRecord<'a> {
 struct EarlierUse {
     record: u32,
     done: u64,
-    /// It did not find the name, so it came before the name was made, whenever it was
-    /// answered.
-    is_missed: bool,
+    /// If it did not find the name, it came before the name was made, whenever it was answered.
+    shown: NameShown,
     /// It made the name, so what was found below the name came after it, whenever it was
     /// answered.
     is_made: bool,
@@ -84,19 +84,8 @@ impl OrderFinder {
     /// Follows a record.
     pub(super) fn add(&mut self, record: &PlacedRecord<'_>, parent: impl Fn(u32) -> Option<u32>) {
         for line in record.lines {
-            let effects = self.effects(line, &parent);
-            for (at, effect) in effects.into_iter().enumerate() {
-                let Some((name, effect)) = effect else {
-                    continue;
-                };
-                let is_above = at % 2 == 1;
-                let has_path = line.status.as_deref() != Some("STATUS_OBJECT_PATH_NOT_FOUND");
-                let need = if is_above && has_path {
-                    NameNeed::WasThere
-                } else {
-                    NameNeed::Order
-                };
-                self.touch(record, name, effect, need);
+            for used in self.uses(line, &parent).into_iter().flatten() {
+                self.touch(record, used);
             }
         }
     }
@@ -106,17 +95,33 @@ impl OrderFinder {
         self.awaited
     }
 
-    fn effects(
+    fn uses(
         &mut self,
         line: &TraceLine,
         parent: impl Fn(u32) -> Option<u32>,
-    ) -> [Option<(u32, Effect)>; 4] {
+    ) -> [Option<NameUse>; 4] {
         let Some(path) = line.path else {
             return [None; 4];
         };
         let is_done = line.status.as_deref() == Some("STATUS_SUCCESS");
-        let above = parent(path).map(|above| (above, Effect::Look));
-        let own = |effect| Some((path, effect));
+        let directory = |name| NameUse {
+            name,
+            effect: Effect::Look,
+            shown: NameShown::of_directory(line),
+        };
+        let above = parent(path).map(directory);
+        let own = |effect| {
+            Some(NameUse {
+                name: path,
+                effect,
+                shown: NameShown::of_name(line),
+            })
+        };
+        let to = line.to.map(|name| NameUse {
+            name,
+            effect: Effect::Change,
+            shown: NameShown::Nothing,
+        });
         if let Some(create) = &line.create {
             let restricts =
                 create.share & SHARES_ALL != SHARES_ALL || create.options & DELETE_ON_CLOSE != 0;
@@ -157,13 +162,11 @@ impl OrderFinder {
                 if let Some(handle) = line.handle {
                     self.restricting.insert(handle, ());
                 }
-                let to = line.to.map(|to| (to, Effect::Change));
-                let above_to = line.to.and_then(parent).map(|above| (above, Effect::Look));
+                let above_to = line.to.and_then(parent).map(directory);
                 [own(Effect::Change), above, to, above_to]
             }
             "lock" | "cifs_locking_andx" => [own(Effect::Change), None, None, None],
             "cifs_delete" | "cifs_delete_directory" | "cifs_create_directory" | "cifs_rename" => {
-                let to = line.to.map(|to| (to, Effect::Change));
                 [own(Effect::Change), above, to, None]
             }
             // Those of CIFS by name find nothing in a directory that is not made yet.
@@ -172,23 +175,23 @@ impl OrderFinder {
         }
     }
 
-    fn touch(&mut self, record: &PlacedRecord<'_>, name: u32, effect: Effect, need: NameNeed) {
-        let history = self.names.entry(name).or_default();
+    fn touch(&mut self, record: &PlacedRecord<'_>, used: NameUse) {
+        let history = self.names.entry(used.name).or_default();
         let own = record.track;
         let answered = |(track, earlier): (u32, EarlierUse)| {
             let is_before = earlier.done <= record.done
-                || earlier.is_missed
-                || (earlier.is_made && need == NameNeed::WasThere);
+                || earlier.shown == NameShown::Absent
+                || (earlier.is_made && used.shown == NameShown::Present);
             (track != own && is_before).then_some((track, earlier.record))
         };
         let mut found: Vec<_> = history.changed.and_then(answered).into_iter().collect();
         let this = EarlierUse {
             record: record.record,
             done: record.done,
-            is_missed: record.lines.iter().any(is_missed),
+            shown: used.shown,
             is_made: record.lines.iter().any(is_made),
         };
-        if effect == Effect::Change {
+        if used.effect == Effect::Change {
             let looked = history.looked.drain();
             found.extend(looked.filter_map(answered));
             history.changed = Some((own, this));
@@ -213,22 +216,6 @@ impl OrderFinder {
     }
 }
 
-/// Returns whether an operation made its name.
-fn is_made(line: &TraceLine) -> bool {
-    let is_done = line.status.as_deref() == Some("STATUS_SUCCESS");
-    let by_create = line.create.as_ref();
-    let is_new = by_create.is_some_and(|create| create.action == Some(CREATED));
-    is_done && (is_new || line.command == "cifs_create_directory")
-}
-
-/// Returns whether an operation did not find its name.
-fn is_missed(line: &TraceLine) -> bool {
-    matches!(
-        line.status.as_deref(),
-        Some("STATUS_OBJECT_NAME_NOT_FOUND" | "STATUS_OBJECT_PATH_NOT_FOUND")
-    )
-}
-
 /// Returns for each record the first one that was sent after its answer. The requests of a
 /// compound that are sent one by one wait for each other.
 pub(super) fn releases(times: &[(u64, u64)], groups: &[Option<u64>], joined: &[u32]) -> Vec<u32> {
@@ -245,11 +232,16 @@ pub(super) fn releases(times: &[(u64, u64)], groups: &[Option<u64>], joined: &[u
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::trace::TraceCreate;
 
-    fn create(path: u32, handle: u64, share: u32, action: u32) -> TraceLine {
+    pub(in crate::recording) fn create(
+        path: u32,
+        handle: u64,
+        share: u32,
+        action: u32,
+    ) -> TraceLine {
         TraceLine {
             command: "create".to_owned(),
             path: Some(path),
@@ -281,6 +273,7 @@ mod tests {
                 &PlacedRecord {
                     track: *track,
                     record: *record,
+                    sent: 10 * at,
                     done: 10 * at + 5,
                     lines: std::slice::from_ref(line),
                 },
@@ -290,7 +283,7 @@ mod tests {
         finder.finish()
     }
 
-    fn awaited(record: u32, track: u32, on: u32) -> Awaited {
+    pub(in crate::recording) fn awaited(record: u32, track: u32, on: u32) -> Awaited {
         Awaited { record, track, on }
     }
 

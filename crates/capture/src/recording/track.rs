@@ -142,9 +142,10 @@ impl Track {
         let records = (0..).zip(&self.of_lines).zip(&self.times);
         let records = records.filter(|((_, (_, count)), _)| *count > 0);
         records.map(
-            move |((record, &(first, count)), &(_, done))| PlacedRecord {
+            move |((record, &(first, count)), &(sent, done))| PlacedRecord {
                 track,
                 record,
+                sent,
                 done,
                 lines: &self.lines[first..first + count],
             },

@@ -185,8 +185,8 @@ impl From<std::io::Error> for LinkCause {
 }
 
 impl Dropped {
-    /// Returns the loss that a new connection mends, or the error if none does. A session that
-    /// the server ended is set up anew like a lost connection.
+    /// Returns the lost connection, if a new one can replace it. Any other error comes back. A
+    /// session that the server ended is set up again like a lost connection.
     pub(crate) fn mendable(self) -> Result<Box<LostLink>, Self> {
         let error = match self {
             Self::SessionEnded(status) => LinkCause::SessionEnded(status).of_connection(0),

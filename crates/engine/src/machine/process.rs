@@ -156,9 +156,9 @@ pub(crate) fn usage() -> Usage {
     }
 }
 
-/// Returns the bytes of memory that this process has now, also those that are swapped out, without
-/// those of files, which the system takes and gives as it likes (proc_pid_status(5)). `None` if the
-/// system does not tell.
+/// Returns the bytes of memory that this process has now, swapped out or not
+/// (proc_pid_status(5)). Pages of files are left out, because the system takes and gives them as it
+/// likes. `None` if the system does not tell.
 pub(crate) fn own_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let of = |field| status_bytes(&status, field);

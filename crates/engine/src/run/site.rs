@@ -8,7 +8,9 @@ mod operations;
 mod populations;
 
 use std::sync::Arc;
+use std::time::SystemTime;
 
+use smbench_model::Nanos;
 use smbench_model::contents::block::Salt;
 use smbench_model::cpu::CpuSource;
 use smbench_model::generator::{DriverKind, TcpCounters};
@@ -66,7 +68,7 @@ pub(super) async fn run(
     observer: &mut dyn Observer,
     cancel: &Cancel,
 ) -> Result<RunRecord, RunError> {
-    let (started_wall, started) = (clock::wall(), clock::now());
+    let start = RunStart::now();
     let ShareJob { plan, role, .. } = job;
     observer.progress(&Progress::Connecting);
     let mut connected = Vec::new();
@@ -81,7 +83,7 @@ pub(super) async fn run(
     let mut record = RunRecord {
         operations: job.operations[0].origin,
         salt: first.salt,
-        ..RunRecord::new(plan, server, started_wall)
+        ..RunRecord::new(plan, server, start.wall)
     };
     let order = order(plan, first, role);
     record.run_number = order.runs_before;
@@ -89,9 +91,7 @@ pub(super) async fn run(
     let (mut notes, noting) = begin_notes(state, plan, &sites);
     let context = Context {
         lab_server,
-        started,
-        started_wall,
-        ..context(job, sites, order.runs_before, cancel, notes.as_ref())
+        ..context(job, sites, order.runs_before, start, cancel, notes.as_ref())
     };
     let begun = match role {
         _ if noting.is_err() => noting,
@@ -139,7 +139,7 @@ pub(super) async fn join<'a>(
     order: &RunOrder,
     cancel: &'a Cancel,
 ) -> Result<(Context<'a>, RunRecord), RunError> {
-    let (started, started_wall) = (clock::now(), clock::wall());
+    let start = RunStart::now();
     let plan = job.plan;
     let Connected {
         endpoint,
@@ -159,13 +159,9 @@ pub(super) async fn join<'a>(
         operations: job.operations[0].origin,
         salt: order.salt,
         run_number: order.runs_before,
-        ..RunRecord::new(plan, server, started_wall)
+        ..RunRecord::new(plan, server, start.wall)
     };
-    let context = Context {
-        started,
-        started_wall,
-        ..context(job, vec![site], order.runs_before, cancel, None)
-    };
+    let context = context(job, vec![site], order.runs_before, start, cancel, None);
     Ok((context, record))
 }
 
@@ -292,11 +288,28 @@ async fn claim(
     Ok(workspace)
 }
 
-/// Returns the data that every load point needs, as if the run began now.
+/// The start of a run, on both clocks.
+#[derive(Clone, Copy)]
+struct RunStart {
+    at: Nanos,
+    wall: SystemTime,
+}
+
+impl RunStart {
+    fn now() -> Self {
+        Self {
+            at: clock::now(),
+            wall: clock::wall(),
+        }
+    }
+}
+
+/// Returns the data that every load point needs.
 fn context<'a>(
     job: ShareJob<'_, 'a>,
     sites: Vec<PopulationSite>,
     runs_before: u32,
+    start: RunStart,
     cancel: &'a Cancel,
     notes: Option<&NoteWriter>,
 ) -> Context<'a> {
@@ -351,8 +364,8 @@ fn context<'a>(
         counters,
         at,
         whereabouts,
-        started: clock::now(),
-        started_wall: clock::wall(),
+        started: start.at,
+        started_wall: start.wall,
         runs_before,
         plan,
         cancel,

@@ -37,7 +37,7 @@ impl TreeRoot {
     }
 }
 
-/// What of a file that another client has made is looked at.
+/// The part of another client's new file that is looked at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LookedAt {

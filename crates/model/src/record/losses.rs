@@ -140,8 +140,8 @@ impl Recorder {
     }
 
     /// Notes that the last operation of a kind that succeeded was in a blackout: in flight when
-    /// its connection was lost, or due before it was back. What the workload did not ask for is in
-    /// no sum, so it is left out.
+    /// its connection was lost, or due before it was back. Operations that the workload did not
+    /// ask for are left out, because they are in no sum.
     #[cold]
     pub fn blacked_out(&mut self, kind: OpKind, times: Times) {
         if !kind.is_asked_for() {

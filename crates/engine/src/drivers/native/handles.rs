@@ -221,9 +221,10 @@ impl<'a> Opener<'a> {
             Ok(created) => {
                 let caching = granted(&created);
                 self.reclaimed.kept += 1;
-                match caching == before {
-                    true => self.reclaimed.caching_kept += 1,
-                    false => self.reclaimed.caching_lost += 1,
+                if caching == before {
+                    self.reclaimed.caching_kept += 1;
+                } else {
+                    self.reclaimed.caching_lost += 1;
                 }
                 // It stays as durable as it was.
                 self.handles.push(HeldHandle {

@@ -137,7 +137,7 @@ impl Listeners {
     }
 
     /// Returns the bytes of memory of the listeners and of all processes that they have
-    /// started, also those that are swapped out, without those of files. What processes share is
+    /// started, also those that are swapped out, without those of files. Shared memory is
     /// counted once. `None` if it cannot be read.
     pub(crate) fn memory(&self) -> Option<u64> {
         let stats = stats().ok()?;

@@ -301,7 +301,7 @@ fn populations_are_merged_apart_and_together() {
     }
 }
 
-/// The sums of a stage can be taken while the load goes on, and are complete then.
+/// The sums of a stage are complete, although they are taken under load.
 #[test]
 fn stages_are_taken_under_load() {
     let exchange = RecorderExchange::of_populations(vec![(1, reads()), (1, reads())]);

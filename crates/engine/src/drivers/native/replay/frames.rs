@@ -205,7 +205,7 @@ impl GroupState<TraceEncoder> {
     }
 }
 
-/// What a request in a frame is about, and how long its answer may be.
+/// The file of a request in a frame, and the greatest length of its answer in bytes.
 #[derive(Clone, Copy)]
 struct RequestAbout {
     file: FileId,

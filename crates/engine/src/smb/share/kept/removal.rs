@@ -90,7 +90,7 @@ async fn note_all(
         });
         match listed.await {
             Err(error) if error.status().is_none() => return Err(error),
-            // What an interruption has left out has no name to note.
+            // An interruption may have left out this directory.
             _ => {}
         }
     }
