@@ -96,14 +96,6 @@ impl SaveResults for NotSaved {
     }
 }
 
-/// A step that was not measured, because the check-up was interrupted.
-fn interrupted(step: CheckupStep) -> MeasuredStep {
-    MeasuredStep {
-        step,
-        run: Err("interrupted".to_owned()),
-    }
-}
-
 impl Checkup<'_> {
     /// Carries out all steps, and returns what they show. A step that fails leaves its cells
     /// empty.
@@ -122,19 +114,13 @@ impl Checkup<'_> {
         let mut left = TimeLeft::of_plans(plans.iter());
         let mut measured: Vec<MeasuredStep> = Vec::new();
         for (at, step) in STEPS.into_iter().enumerate() {
-            if self.cancel.is_cancelled() {
-                measured.push(interrupted(step));
-                continue;
-            }
             let request = self.request(step, file_bytes)?;
-            let run = self.run(&request, &mut left);
-            if self.cancel.is_cancelled() {
-                if measured.is_empty() {
-                    return Err(Failure::Interrupted);
-                }
-                measured.push(interrupted(step));
-                continue;
-            }
+            let run = (!self.cancel.is_cancelled()).then(|| self.run(&request, &mut left));
+            let run = match run {
+                Some(run) if !self.cancel.is_cancelled() => run,
+                // It was not begun, or cut short.
+                _ => Err(Failure::Interrupted),
+            };
             let run = match run {
                 // If the first one fails, so do all others.
                 Err(failure) if at == 0 => return Err(failure),

@@ -18,6 +18,7 @@ use smbench_model::spec::{GeneratorSpec, RunOptions, WorkSpec};
 use smbench_model::target::{Secret, Target};
 use smbench_report::{RunDoc, Study};
 use smbench_runner::account::{Accounts, GivenServer, SuiteCredentials};
+use smbench_runner::checkup::Checkup;
 use smbench_runner::failure::{Exit, Failure};
 use smbench_runner::hosts::Hosts;
 use smbench_runner::observer::RunObserver;
@@ -236,4 +237,53 @@ fn a_program_makes_a_suite_and_continues_it() {
     assert_eq!(ended == Exit::Done, is_valid, "{ended:?}");
     // Nothing is left to measure.
     assert_eq!(measure(2), (ended, 0));
+}
+
+/// Stops a check-up when its third step begins.
+struct StopsThird<'a> {
+    cancel: &'a Cancel,
+    begun: Cell<u32>,
+}
+
+impl RunObserver for StopsThird<'_> {
+    fn progress(&self, progress: &Progress, _: &TimeLeft) {
+        if matches!(progress, Progress::Connecting) {
+            self.begun.set(self.begun.get() + 1);
+            if self.begun.get() == 3 {
+                self.cancel.cancel();
+            }
+        }
+    }
+}
+
+#[test]
+fn an_interrupted_check_up_keeps_what_it_measured() {
+    let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
+    let cancel = Cancel::default();
+    let observer = StopsThird {
+        cancel: &cancel,
+        begun: Cell::new(0),
+    };
+    let checkup = Checkup {
+        target: target(&server),
+        options: RunOptions::default(),
+        limits: Limits::default(),
+        long: false,
+        window: Some(Duration::from_millis(100)),
+        observer: &observer,
+        unsaved: &Unsaved::default(),
+        cancel: &cancel,
+    };
+    let doc = checkup.measure().unwrap();
+    let cell = |name: &str| {
+        let mut cells = doc.checkup.cells.iter();
+        cells.find(|cell| cell.name == name).unwrap()
+    };
+    assert!(cell("sequential_write_8_in_flight").value.is_some());
+    let missing = cell("sequential_read_1_in_flight");
+    assert_eq!(missing.value, None);
+    let reason = missing.invalid_reason.as_deref();
+    assert_eq!(reason, Some("interrupted before anything was measured"));
+    // No further step was begun.
+    assert_eq!(observer.begun.get(), 3);
 }

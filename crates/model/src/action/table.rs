@@ -124,9 +124,10 @@ const OPERATIONS: [(&str, Make); 28] = [
     }),
     ("neighbour", |given| {
         let class = given.optional("class")?;
-        let at = match given.flag("read")? {
-            true => LookedAt::Data,
-            false => LookedAt::Attributes,
+        let at = if given.flag("read")? {
+            LookedAt::Data
+        } else {
+            LookedAt::Attributes
         };
         if at == LookedAt::Data && class.is_some() {
             return Err(given.refuse("read", "class is of attributes: give one of the two"));

@@ -171,13 +171,13 @@ impl Recorder {
             Mismatch::Byte { .. } => faults.torn += 1,
             Mismatch::OtherRun { .. } | Mismatch::Foreign { .. } => {}
         }
-        let place = WrongPlace {
+        let place = std::iter::once_with(|| WrongPlace {
             client,
             file,
             offset: mismatch.offset(),
             found: mismatch.to_string(),
-        };
-        WrongPlace::keep(&mut self.incidents.wrong_places, [place]);
+        });
+        WrongPlace::keep(&mut self.incidents.wrong_places, place);
     }
 }
 

@@ -137,12 +137,13 @@ impl PlanSources<'_> {
         let mut populations = work.populations.iter();
         let purpose = work.stages.as_ref().map(|stages| stages.purpose);
         if purpose == Some(StagesPurpose::Soak) {
-            return match populations.any(|one| one.start > work.ramp_up) {
-                true => fail(
+            return if populations.any(|one| one.start > work.ramp_up) {
+                fail(
                     "start",
                     "the load of a soak is even: give a ramp-up as long as the latest start",
-                ),
-                false => Ok(()),
+                )
+            } else {
+                Ok(())
             };
         }
         // A linear ramp needs a ramp-up as well.
