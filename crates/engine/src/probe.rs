@@ -58,8 +58,8 @@ pub struct Probe {
     /// Each dialect of this build, and whether the server accepted it when only
     /// that one was offered.
     pub dialects: Vec<(Dialect, Result<(), String>)>,
-    /// Each signing algorithm, and whether the server set up a 3.1.1 session signed
-    /// with it when only that one was offered.
+    /// Each signing algorithm, and whether the server set up a session signed with it: in the
+    /// dialect of `session` if that one has only this algorithm, else in 3.1.1.
     pub signing: Vec<(SigningAlgorithm, Result<(), String>)>,
     /// Each cipher, and whether the server set up a session encrypted with it when
     /// only that one was offered.
@@ -183,8 +183,12 @@ async fn with_offers(
     let options = SessionOptions::default();
     for algorithm in SigningAlgorithm::ALL {
         show_step(&format!("signing with {algorithm}"));
+        // A dialect before 3.1.1 has one algorithm, and cannot name it.
+        let settled = found.session.negotiated.dialect;
+        let has_it = settled.fixed_signing() == Some(algorithm);
+        let dialect = if has_it { settled } else { Dialect::Smb311 };
         let options = SessionOptions {
-            dialects: Dialect::Smb311.into(),
+            dialects: dialect.into(),
             signing: Mode::Required,
             signing_algorithm: Some(algorithm),
             ..options

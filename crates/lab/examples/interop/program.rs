@@ -309,7 +309,7 @@ mod tests {
             of("NEGOTIATE refused with STATUS_NOT_SUPPORTED; advice"),
             refused
         );
-        let chose = "failed to negotiate a session on a: the server chose dialect 0x0202, which was not offered; advice";
+        let chose = "failed to negotiate a session on a: the server chose SMB 2.0.2, which was not offered; advice";
         assert_eq!(of(chose), TrialResult::NotOffered);
         let closed = of("failed to set up a session on a:1: the server closed the connection");
         let reason = "the server closed the connection".to_owned();

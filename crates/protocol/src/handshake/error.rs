@@ -21,7 +21,7 @@ pub enum HandshakeError {
         status: NtStatus,
     },
     /// The server chose a dialect that was not offered.
-    #[error("the server chose dialect 0x{0:04x}, which was not offered")]
+    #[error("the server chose {}, which was not offered", named(*.0))]
     Dialect(u16),
     /// The server does not know the user and offers a guest session instead.
     #[error("the server does not know the user and offers a guest session instead")]
@@ -107,6 +107,14 @@ pub enum HandshakeError {
     /// The server broke the protocol.
     #[error(transparent)]
     Protocol(#[from] ProtocolError),
+}
+
+/// Names a dialect revision of a server.
+fn named(revision: u16) -> String {
+    match Dialect::from_revision(revision) {
+        Some(dialect) => format!("SMB {dialect}"),
+        None => format!("dialect 0x{revision:04x}"),
+    }
 }
 
 /// The side that requires encryption.
