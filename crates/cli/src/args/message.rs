@@ -44,21 +44,78 @@ fn meant(error: &clap::Error, command: &[String], root: &Command) -> String {
         _ => return String::new(),
     };
     let written = texts(wrong).concat();
-    if error.kind() == ErrorKind::InvalidSubcommand {
-        let mut words = command.iter().skip(1);
-        let parent = words.try_fold(root, |parent, word| parent.find_subcommand(word));
-        let below = parent.into_iter().flat_map(Command::get_subcommands);
-        let shown = below.filter(|command| !command.is_hide_set());
-        known.extend(shown.map(|command| command.get_name().to_owned()));
-        if let (true, Some(advice)) = (command.ends_with(&["import".to_owned()]), import(&written))
-        {
-            return format!("; {advice}");
+    let mut words = command.iter().skip(1);
+    let asked = words.try_fold(root, |parent, word| parent.find_subcommand(word));
+    let words: Vec<_> = command.iter().skip(1).map(String::as_str).collect();
+    let advice = match error.kind() {
+        ErrorKind::InvalidSubcommand => {
+            let below = asked.into_iter().flat_map(Command::get_subcommands);
+            let shown = below.filter(|command| !command.is_hide_set());
+            known.extend(shown.map(|command| command.get_name().to_owned()));
+            misplaced_word(&words, &written)
         }
+        ErrorKind::UnknownArgument if known.is_empty() => {
+            let has = |option: &str| {
+                let mut all = asked.into_iter().flat_map(Command::get_arguments);
+                all.any(|known| known.get_long() == option.strip_prefix("--"))
+            };
+            let same = SYNONYMS.iter().find(|(other, _)| *other == written);
+            if let Some((_, option)) = same.filter(|(_, option)| has(option)) {
+                return format!(" (did you mean {option}?)");
+            }
+            misplaced_argument(&words, &written)
+        }
+        _ => None,
+    };
+    if let Some(advice) = advice {
+        return format!("; {advice}");
     }
     suggestion(
         &written,
         &known.iter().map(String::as_str).collect::<Vec<_>>(),
     )
+}
+
+/// Options of other programs that measure storage, and their names here.
+const SYNONYMS: [(&str, &str); 9] = [
+    ("--time", "--duration"),
+    ("--runtime", "--duration"),
+    ("--threads", "--clients"),
+    ("--numjobs", "--clients"),
+    ("--users", "--clients"),
+    ("--bs", "--size"),
+    ("--block-size", "--size"),
+    ("--iodepth", "--outstanding"),
+    ("--queue-depth", "--outstanding"),
+];
+
+/// Says what to write for a word that is no command.
+fn misplaced_word(command: &[&str], written: &str) -> Option<String> {
+    match command {
+        ["import"] => import(written).map(str::to_owned),
+        ["profiles"] if written != "list" => Some(format!(
+            "to print a profile: smbench profiles show {written}"
+        )),
+        _ => None,
+    }
+}
+
+/// Says what to write for an argument that the command does not take.
+fn misplaced_argument(command: &[&str], written: &str) -> Option<String> {
+    let bare = written.trim_start_matches('-');
+    let is_option = bare.len() < written.len();
+    let advice = match command {
+        [] if is_option => "options come after the command, for example smbench run --json -",
+        ["lab", _] if !is_option => {
+            return Some(format!("put -- before the command: -- {written}"));
+        }
+        ["gate", ..] if written == "--target" => "write the URL after the baseline",
+        _ if is_option && bare.starts_with(|c: char| c.is_ascii_digit()) => {
+            "no value is below zero"
+        }
+        _ => return None,
+    };
+    Some(advice.to_owned())
 }
 
 /// Says how to use the workloads of another program that `import` does not read.

@@ -49,6 +49,31 @@ fn mistakes_take_one_line() {
             "unexpected argument '--config' found (see smbench run --help)",
         ),
         (
+            &["smbench", "run", "--runtime", "10s"],
+            "unexpected argument '--runtime' found (did you mean --duration?)",
+        ),
+        (
+            &["smbench", "run", "-d", "-1"],
+            "unexpected argument '-1' found; no value is below zero",
+        ),
+        (
+            &["smbench", "-p", "mix", "run"],
+            "unexpected argument '-p' found; options come after the command, for example \
+             smbench run --json -",
+        ),
+        (
+            &["smbench", "profiles", "mix"],
+            "unrecognized subcommand 'mix'; to print a profile: smbench profiles show mix",
+        ),
+        (
+            &["smbench", "lab", "samba", "ls"],
+            "unexpected argument 'ls' found; put -- before the command: -- ls",
+        ),
+        (
+            &["smbench", "gate", "a.json", "--target", "smb://a@h/s"],
+            "unexpected argument '--target' found; write the URL after the baseline",
+        ),
+        (
             &["smbench", "import", "fio", "job.fio"],
             "unrecognized subcommand 'fio'; fio jobs are not imported: docs/from/fio.md shows how \
              to write one as a profile",
