@@ -79,6 +79,8 @@ pub struct Checkup<'a> {
     pub long: bool,
     /// Measured time of each load point, if not the usual one.
     pub window: Option<Duration>,
+    /// Whether each load point has a line.
+    pub points: PointLines,
     /// Gets progress and messages.
     pub observer: &'a dyn RunObserver,
     /// Marks results that are not on disk yet.
@@ -115,7 +117,10 @@ impl Checkup<'_> {
         let mut measured: Vec<MeasuredStep> = Vec::new();
         for (at, step) in STEPS.into_iter().enumerate() {
             let request = self.request(step, file_bytes)?;
-            let run = (!self.cancel.is_cancelled()).then(|| self.run(&request, &mut left));
+            let run = (!self.cancel.is_cancelled()).then(|| {
+                let place = format!("step {} of {}", at + 1, STEPS.len());
+                self.run(&request, &place, &mut left)
+            });
             let run = match run {
                 Some(run) if !self.cancel.is_cancelled() => run,
                 // It was not begun, or cut short.
@@ -157,14 +162,19 @@ impl Checkup<'_> {
         (bytes as u64).clamp(LEAST_BYTES, most) >> 20 << 20
     }
 
-    fn run(&self, request: &RunRequest, left: &mut TimeLeft) -> Result<RunDoc, Failure> {
+    fn run(
+        &self,
+        request: &RunRequest,
+        place: &str,
+        left: &mut TimeLeft,
+    ) -> Result<RunDoc, Failure> {
         let plan: Plan = request.plan(self.target.clone());
         let disclosure = request.disclosure();
         let part = RunPart {
             left,
             plan: &plan,
-            place: Some("check-up"),
-            points: PointLines::Hidden,
+            place: Some(place),
+            points: self.points,
         };
         let known = disclosure.clone();
         let job = RunJob::simple(part, known, self.observer, self.unsaved, self.cancel);
@@ -297,6 +307,7 @@ mod tests {
             limits: Limits::default(),
             long: false,
             window: None,
+            points: PointLines::Hidden,
             observer: &(),
             unsaved: &unsaved,
             cancel: &cancel,

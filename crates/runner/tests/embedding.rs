@@ -270,6 +270,7 @@ fn an_interrupted_check_up_keeps_what_it_measured() {
         limits: Limits::default(),
         long: false,
         window: Some(Duration::from_millis(100)),
+        points: PointLines::Hidden,
         observer: &observer,
         unsaved: &Unsaved::default(),
         cancel: &cancel,

@@ -41,6 +41,7 @@ pub(super) fn checkup(args: &CheckupArgs) -> Result<Exit, Failure> {
         limits: access.limits,
         long: args.long,
         window: args.duration,
+        points: line.point_lines(Visibility::unless(args.document.quiet)),
         observer: &line,
         unsaved: &unsaved,
         cancel: &cancel,
