@@ -160,7 +160,10 @@ impl<'a> Phrase<'a> {
 
 /// Parses `-5%`, or with spaces `+ 10 %`.
 pub(crate) fn signed_percent(text: &str) -> Result<f64, &'static str> {
-    let number = text.trim().strip_suffix('%').ok_or("the limit has no %")?;
+    let number = text
+        .trim()
+        .strip_suffix('%')
+        .ok_or("its limit must be a change in %")?;
     let number = number.trim();
     let signs = usize::from(number.starts_with(['+', '-']));
     let (sign, digits) = number.split_at(signs);
@@ -230,7 +233,7 @@ mod tests {
         for (text, reason) in [
             ("", "there is no < or >"),
             ("p99 = 10%", "there is no < or >"),
-            ("p99 > 10", "the limit has no %"),
+            ("p99 > 10", "its limit must be a change in %"),
             ("p99 > ten%", "the limit is not a number of percent"),
             ("p99 > inf%", "the limit is not a number of percent"),
             ("p99 > 1 0%", "the limit is not a number of percent"),

@@ -379,7 +379,7 @@ fn imbalance(point: &LoadPointDoc) -> Option<Finding> {
             "{:.2} requests counted, {:.2} by Little's law{}",
             concurrency.in_flight_mean,
             concurrency.by_littles_law,
-            lack.unwrap_or_default()
+            lack.unwrap_or_else(|| "; look at the errors, or measure longer".to_owned())
         ),
     })
 }

@@ -148,7 +148,9 @@ fn what_was_in_flight_is_held_against_littles_law() {
     record.in_flight = record.in_flight.mul_f64(0.9);
     let text = render(&document(&run(vec![record])));
     assert!(
-        text.contains("\nin flight at 4 clients: 0.57 requests counted, 0.63 by Little's law\n"),
+        text.contains(
+            "\nin flight at 4 clients: 0.57 requests counted, 0.63 by Little's law; look"
+        ),
         "{text}"
     );
 }
