@@ -1,6 +1,7 @@
 //! What answers show about names, and in which order the server carried operations out.
 
-use std::collections::HashMap;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
 
 use super::order::PlacedRecord;
 use crate::trace::TraceLine;
@@ -45,48 +46,103 @@ pub(super) fn is_made(line: &TraceLine) -> bool {
     is_done && (is_new || line.command == "cifs_create_directory")
 }
 
+/// Two records of different tracks: the server carried one out before the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Precedence {
+    first: usize,
+    then: usize,
+}
+
 /// Puts records in the order in which the server carried them out, as far as their answers show
 /// it. They come in the order of sending, and that of each track stays.
 ///
-/// A record may find a directory that another one makes, although it was sent earlier, if both
-/// were under way at the same time. It then follows the other one.
+/// Of two records that were under way at the same time, one may make a name that the other one
+/// looks for. The answer then shows which of the two came first.
 pub(super) fn in_order_of_effect<'a>(
     sent: Vec<PlacedRecord<'a>>,
     parent: impl Fn(u32) -> Option<u32>,
 ) -> Vec<PlacedRecord<'a>> {
-    // Records under way that found a directory, by its name.
+    // Records under way that found a directory, and the last one that made a name, by name.
     let mut found: HashMap<u32, Vec<usize>> = HashMap::new();
-    let mut places: Vec<usize> = (0..sent.len()).map(|at| 2 * at).collect();
+    let mut made: HashMap<u32, usize> = HashMap::new();
+    let mut shown = Vec::new();
     for (at, record) in sent.iter().enumerate() {
+        let is_beside =
+            |other: &usize| sent[*other].done > record.sent && sent[*other].track != record.track;
         for line in record.lines {
             let Some(path) = line.path else {
                 continue;
             };
             if is_made(line) {
                 let found = found.remove(&path).unwrap_or_default().into_iter();
-                let others = found.filter(|&other| {
-                    sent[other].done > record.sent && sent[other].track != record.track
-                });
-                others.for_each(|other| places[other] = 2 * at + 1);
+                let found = found.filter(is_beside);
+                shown.extend(found.map(|then| Precedence { first: at, then }));
+                made.insert(path, at);
             }
-            if NameShown::of_directory(line) == NameShown::Present
-                && let Some(above) = parent(path)
-            {
-                let found = found.entry(above).or_default();
-                found.retain(|&other| sent[other].done > record.sent);
-                found.push(at);
+            let above = parent(path).map(|above| (above, NameShown::of_directory(line)));
+            for (name, answer) in above.into_iter().chain([(path, NameShown::of_name(line))]) {
+                let maker = made.get(&name).copied().filter(is_beside);
+                match answer {
+                    NameShown::Present => {
+                        shown.extend(maker.map(|first| Precedence { first, then: at }));
+                        let found = found.entry(name).or_default();
+                        found.retain(|&other| sent[other].done > record.sent);
+                        found.push(at);
+                    }
+                    NameShown::Absent => {
+                        shown.extend(maker.map(|then| Precedence { first: at, then }));
+                    }
+                    NameShown::Nothing => {}
+                }
             }
         }
     }
-    let mut last: HashMap<u32, usize> = HashMap::new();
-    for (place, record) in places.iter_mut().zip(&sent) {
-        let last = last.entry(record.track).or_default();
-        *last = (*last).max(*place);
-        *place = *last;
+    in_order(sent, shown)
+}
+
+/// Puts records in an order that has these precedences and those of each track. Where they
+/// contradict each other, the order of sending decides.
+fn in_order(sent: Vec<PlacedRecord<'_>>, mut known: Vec<Precedence>) -> Vec<PlacedRecord<'_>> {
+    if known.is_empty() {
+        return sent;
     }
-    let mut placed: Vec<_> = places.into_iter().zip(sent).collect();
-    placed.sort_by_key(|(place, _)| *place);
-    placed.into_iter().map(|(_, record)| record).collect()
+    let mut last: HashMap<u32, usize> = HashMap::new();
+    for (then, record) in sent.iter().enumerate() {
+        let before = last.insert(record.track, then);
+        known.extend(before.map(|first| Precedence { first, then }));
+    }
+    known.sort_unstable();
+    let mut awaited = vec![0_u32; sent.len()];
+    for one in &known {
+        awaited[one.then] += 1;
+    }
+    let free = (0..sent.len()).filter(|&at| awaited[at] == 0);
+    let mut free: BinaryHeap<_> = free.map(Reverse).collect();
+    let mut left: Vec<_> = sent.into_iter().map(Some).collect();
+    let mut placed = Vec::with_capacity(left.len());
+    let mut oldest = 0;
+    while placed.len() < left.len() {
+        let at = free.pop().map(|Reverse(at)| at).unwrap_or_else(|| {
+            oldest += left[oldest..]
+                .iter()
+                .take_while(|one| one.is_none())
+                .count();
+            oldest
+        });
+        // One that was placed against a precedence may become free later.
+        let Some(record) = left[at].take() else {
+            continue;
+        };
+        placed.push(record);
+        let from = known.partition_point(|one| one.first < at);
+        for one in known[from..].iter().take_while(|one| one.first == at) {
+            awaited[one.then] -= 1;
+            if awaited[one.then] == 0 {
+                free.push(Reverse(one.then));
+            }
+        }
+    }
+    placed
 }
 
 #[cfg(test)]
@@ -132,5 +188,68 @@ mod tests {
         let (tracks, found) = order(4);
         assert_eq!(tracks, [1, 0, 1]);
         assert_eq!(found.get(&0), Some(&vec![awaited(0, 1, 0)]));
+    }
+
+    #[test]
+    fn who_misses_a_name_that_is_just_made_comes_first() {
+        for (missing, status) in [
+            (1, "STATUS_OBJECT_NAME_NOT_FOUND"),
+            (3, "STATUS_OBJECT_PATH_NOT_FOUND"),
+        ] {
+            let missed = TraceLine {
+                path: Some(missing),
+                status: Some(status.to_owned()),
+                ..create(missing, 2, 7, 1)
+            };
+            let found = create(4, 4, 7, 2);
+            let make = create(1, 1, 7, 2);
+            let parent = |path| (path > 1).then_some(1);
+            let record = |track, sent, done, line| PlacedRecord {
+                track,
+                record: 0,
+                sent,
+                done,
+                lines: std::slice::from_ref(line),
+            };
+            let order = |done: u64| {
+                let sent = vec![
+                    record(0, 0, done, &make),
+                    record(2, 5, 40, &found),
+                    record(1, 10, 30, &missed),
+                ];
+                let placed = in_order_of_effect(sent, parent);
+                let mut finder = OrderFinder::default();
+                placed.iter().for_each(|one| finder.add(one, parent));
+                let tracks: Vec<_> = placed.iter().map(|one| one.track).collect();
+                (tracks, finder.finish())
+            };
+            // Both were under way at the same time.
+            let (tracks, awaits) = order(20);
+            assert_eq!(tracks, [1, 0, 2]);
+            assert_eq!(awaits.get(&0), Some(&vec![awaited(0, 1, 0)]));
+            assert_eq!(awaits.get(&1), None);
+            assert_eq!(awaits.get(&2), Some(&vec![awaited(0, 0, 0)]));
+            // The name was made before, so it was removed since.
+            let (tracks, awaits) = order(8);
+            assert_eq!(tracks, [0, 2, 1]);
+            assert_eq!(awaits.get(&1), Some(&vec![awaited(0, 0, 0)]));
+        }
+    }
+
+    #[test]
+    fn answers_that_contradict_each_other_leave_the_order_of_sending() {
+        let lines = [create(1, 1, 7, 1), create(2, 2, 7, 1)];
+        let record = |track, line| PlacedRecord {
+            track,
+            record: 0,
+            sent: 0,
+            done: 1,
+            lines: std::slice::from_ref(line),
+        };
+        let sent = vec![record(0, &lines[0]), record(1, &lines[1])];
+        let one = |first, then| Precedence { first, then };
+        let placed = in_order(sent, vec![one(1, 0), one(0, 1)]);
+        let tracks: Vec<_> = placed.iter().map(|one| one.track).collect();
+        assert_eq!(tracks, [0, 1]);
     }
 }
