@@ -1,7 +1,8 @@
 //! The connections of a run, as the server sees them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
+use std::sync::Mutex;
 
 use smbench_engine::Cancel;
 use smbench_engine::run::{Course, PlannedRun, Unobserved, execute};
@@ -195,10 +196,16 @@ impl Course for Counted {
 }
 
 /// Sends answers to SESSION_SETUP of a server that has room for 15 sessions, one of which is
-/// that of the run. Each session has two answers.
+/// that of the run. Sessions of several connections may be set up at the same time.
 fn room_for_fifteen(answer: Answer) -> Reaction {
+    static ACCEPTED: Mutex<BTreeSet<[u8; 8]>> = Mutex::new(BTreeSet::new());
     let mut message = answer.message;
-    if answer.nth >= 2 * 15 {
+    let session = message[40..48].try_into().unwrap();
+    let mut accepted = ACCEPTED.lock().unwrap();
+    if accepted.len() < 15 {
+        accepted.insert(session);
+    }
+    if !accepted.contains(&session) {
         message.truncate(64);
         message[8..12].copy_from_slice(&NtStatus::INSUFFICIENT_RESOURCES.0.to_le_bytes());
         // An ERROR response without data (MS-SMB2 2.2.2).
@@ -238,7 +245,7 @@ fn sessions_that_stand_on_a_connection_count_if_the_next_is_refused() {
     let record = execute(run, &mut Unobserved, &Cancel::default()).unwrap();
     let point = &record.load_points[0];
     let attempts = point.setup.attempts.as_ref().unwrap();
-    // Six of the sessions of the second connection stand. Two do not, nor any of the third.
+    // The rest of the connection with the first refusal is refused, and a further connection.
     assert_eq!(point.setup.session.len(), 14, "{attempts:?}");
     assert_eq!((attempts.ended, attempts.failed()), (24, 10));
     assert_eq!(point.clients_served, 14);
