@@ -164,7 +164,7 @@ async fn open_group<E: Encode>(
                 outstanding: site.plan.only().outstanding as usize,
                 places: places.into_boxed_slice(),
             },
-            remains: remains_of(site, remains, (client_guid, seed), node),
+            remains: remains_of(site, remains, client_guid, seed, node),
             payload: match site.plan.only().verify {
                 Verify::Off => Payload::Discard,
                 Verify::ReadBack => Payload::Keep,

@@ -223,7 +223,7 @@ impl<C: Connector> Reconnecting<C> {
                 } = self.connector.clone();
                 let lost = (*loss.lost).clone();
                 let remains = std::mem::take(&mut loss.remains);
-                let opening = replace(connector, limit, self.clients.clone(), (lost, remains));
+                let opening = replace(connector, limit, self.clients.clone(), lost, remains);
                 loss.stage = LossStage::Opening(Box::pin(opening));
                 self.loss = Some(loss);
             }
@@ -233,7 +233,7 @@ impl<C: Connector> Reconnecting<C> {
             }
             LossStage::Left(driver, event) => {
                 loss.stage = LossStage::Found;
-                self.report_left(loss, (driver, event), sink);
+                self.report_left(loss, driver, event, sink);
             }
             LossStage::Opened(opened) => {
                 self.report_cut_off(sink);

@@ -60,9 +60,9 @@ pub(super) async fn measure(
     let populations = population_loads(context, load)?;
     let others = others(context, load).count();
     let exchange = Arc::new(exchange_for(context, &populations, others));
-    let (mut workers, under_load) =
+    let (mut workers, (gone, kept)) =
         Workers::start(context, point, load, &populations, &exchange).await?;
-    let observed = workers.run(under_load, context, point, observer).await;
+    let observed = workers.run(gone, kept, context, point, observer).await;
     let EndedWorkers {
         all: mut outcome,
         own: of_own,

@@ -148,10 +148,11 @@ impl<S: Supply> Member<S> {
         &mut self,
         plan: &Plan,
         mix: &Arc<Mix>,
-        (clients, rate): (u32, Option<Rate>),
+        clients: u32,
+        rate: Option<Rate>,
         starts: Nanos,
     ) {
-        self.pace = Pace::new(plan, mix, self.number, (clients, rate), starts);
+        self.pace = Pace::new(plan, mix, self.number, clients, rate, starts);
         self.is_paced =
             plan.only().load.is_paced() || !matches!(self.pace, Pace::Closed | Pace::Turns(_));
         self.frames = Frames::of(&plan.only().load);

@@ -57,7 +57,8 @@ impl Pace {
         plan: &Plan,
         mix: &Arc<Mix>,
         client: u32,
-        (clients, of_point): (u32, Option<Rate>),
+        clients: u32,
+        of_point: Option<Rate>,
         starts: Nanos,
     ) -> Self {
         let load = plan.only().load;

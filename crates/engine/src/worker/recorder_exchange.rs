@@ -79,7 +79,8 @@ impl RecorderExchange {
     pub(crate) fn new(
         workers: usize,
         empty: Recorder,
-        (own, detail): (Option<usize>, SeriesDetail),
+        own: Option<usize>,
+        detail: SeriesDetail,
     ) -> Self {
         let waiting_max = workers * WAITING_MAX;
         Self {
@@ -113,7 +114,7 @@ impl RecorderExchange {
     pub(crate) fn of_populations(populations: Vec<(usize, Recorder)>) -> Self {
         let workers = populations.iter().map(|(workers, _)| workers).sum();
         let detail = SeriesDetail::Summaries;
-        let mut exchange = Self::new(workers, Recorder::default(), (None, detail));
+        let mut exchange = Self::new(workers, Recorder::default(), None, detail);
         exchange.populations.clear();
         let mut first = 0;
         let (mut spare, mut timelines) = (Vec::new(), Vec::new());

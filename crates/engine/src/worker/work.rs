@@ -279,8 +279,8 @@ fn push_groups<'a, D: Driver, S: Supply + 'a>(
                 // The schedule counts the clients of all populations.
                 let clients = schedule.clients.min(worker.clients);
                 let starts = schedule.begin + worker.start(member.number, clients);
-                let load = (worker.clients, worker.rate);
-                member.begin(&worker.plan, &worker.mix, load, starts);
+                let (clients, rate) = (worker.clients, worker.rate);
+                member.begin(&worker.plan, &worker.mix, clients, rate, starts);
             }
         }
         let (shared, control) = (Rc::clone(shared), Rc::clone(control));

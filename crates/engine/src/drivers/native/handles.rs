@@ -247,7 +247,8 @@ impl<'a> Opener<'a> {
 pub(super) fn remains_of(
     site: &Site,
     clients: Vec<(u64, Box<[HeldHandle]>)>,
-    (client_guid, lease_seed): (Option<[u8; 16]>, u64),
+    client_guid: Option<[u8; 16]>,
+    lease_seed: u64,
     node: Option<usize>,
 ) -> Option<Box<SessionRemains>> {
     if site.reconnect == ReconnectPolicy::Never {

@@ -49,7 +49,8 @@ pub(super) async fn replace<C: Connector>(
     connector: C,
     limit: Duration,
     clients: Box<[u32]>,
-    (lost, before): (LostLink, SessionRemains),
+    lost: LostLink,
+    before: SessionRemains,
 ) -> Result<Opened<C::Driver>, NotReconnected> {
     let until = lost.at + Nanos::from(limit);
     let mut first = None;
@@ -163,7 +164,8 @@ mod tests {
             connector,
             Duration::from_secs(60),
             [0].into(),
-            (*lost, SessionRemains::default()),
+            *lost,
+            SessionRemains::default(),
         )
         .await;
         let left = errors.lock().unwrap().len();

@@ -167,7 +167,8 @@ impl<C: Connector> Reconnecting<C> {
     pub(super) fn report_left(
         &mut self,
         mut loss: Box<LinkLoss<C::Driver>>,
-        (driver, event): (Option<C::Driver>, ChurnEvent<'static>),
+        driver: Option<C::Driver>,
+        event: ChurnEvent<'static>,
         sink: &mut impl Sink,
     ) {
         sink.churned(event);
@@ -184,7 +185,7 @@ impl<C: Connector> Reconnecting<C> {
                 at: clock::now(),
                 ..lost
             };
-            replace(connector, limit, clients, (lost, SessionRemains::default())).await
+            replace(connector, limit, clients, lost, SessionRemains::default()).await
         }));
         self.loss = Some(loss);
     }

@@ -96,11 +96,13 @@ pub(super) struct StageReading {
 impl CpuReader {
     /// Starts the thread, which waits for the window.
     pub(super) fn start(
-        schedules: (Schedule, Schedules),
+        schedule: Schedule,
+        schedules: Schedules,
         stage_ends: StageInstants,
         cancel: Cancel,
         meters: Meters,
-        (mut load, kept): (LoadGone, KeptSessions),
+        mut load: LoadGone,
+        kept: KeptSessions,
     ) -> std::io::Result<(Self, StageReadings)> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_time()
@@ -121,7 +123,7 @@ impl CpuReader {
                 let seen = runtime.block_on(async {
                     let look = Look { server, tcp };
                     let stages = StageLooks::new(&look, stage_ends, of_stages);
-                    let seen = watch(schedules, stages, cancel, &look, &mut load).await;
+                    let seen = watch(schedule, schedules, stages, cancel, &look, &mut load).await;
                     Seen {
                         counters: counted(counters, &mut load).await,
                         ..seen
@@ -142,7 +144,8 @@ impl CpuReader {
 }
 
 async fn watch(
-    (schedule, schedules): (Schedule, Schedules),
+    schedule: Schedule,
+    schedules: Schedules,
     mut stages: StageLooks,
     cancel: Cancel,
     look: &Look,
@@ -301,10 +304,9 @@ mod tests {
         };
         let cancel = Cancel::default();
         let (_schedules, schedules) = tokio::sync::watch::channel(Some(schedule));
-        let schedules = (schedule, schedules);
-        let load = (load, kept);
+        let cancelled = cancel.clone();
         let (cpu_reader, _) =
-            CpuReader::start(schedules, None, cancel.clone(), meters, load).unwrap();
+            CpuReader::start(schedule, schedules, None, cancelled, meters, load, kept).unwrap();
         // Waits so that the thread has reached the window if it is open.
         tokio::time::sleep(Duration::from_millis(50)).await;
         what_ends_it(held, &cancel);

@@ -62,8 +62,7 @@ impl RunningEvents {
             };
             let task = work.map(|work| {
                 let at = schedule.open + event.at.into();
-                let cancels = (over.clone(), context.cancel.clone());
-                tokio::spawn(begin_at(at, work, cancels))
+                tokio::spawn(begin_at(at, work, over.clone(), context.cancel.clone()))
             });
             (event.clone(), task)
         });
@@ -146,7 +145,8 @@ impl EventWork {
 async fn begin_at(
     at: Nanos,
     work: EventWork,
-    (over, cancel): (Cancel, Cancel),
+    over: Cancel,
+    cancel: Cancel,
 ) -> Option<(Nanos, EventOutcome)> {
     tokio::select! {
         biased;

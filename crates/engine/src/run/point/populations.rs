@@ -60,8 +60,8 @@ pub(super) fn exchange_for(
     });
     let exchange = match (workers.next(), workers.len()) {
         (Some((own, empty)), 0) => {
-            let of_own = ((others > 0).then_some(own), detail);
-            RecorderExchange::new(own + others, empty, of_own)
+            let apart = (others > 0).then_some(own);
+            RecorderExchange::new(own + others, empty, apart, detail)
         }
         (first, _) => RecorderExchange::of_populations(first.into_iter().chain(workers).collect()),
     };

@@ -230,7 +230,8 @@ impl Workers {
     /// Sets up all sessions, starts the load and follows it to its end.
     pub(super) async fn run<'a>(
         &mut self,
-        load: (LoadGone, KeptSessions),
+        load: LoadGone,
+        kept: KeptSessions,
         context: &'a Context<'_>,
         point: PointNumber,
         observer: &mut dyn Observer,
@@ -254,10 +255,16 @@ impl Workers {
             Some(upstream) => ordered_schedule(upstream, context.cancel, self.load.setup).await?,
             None => Schedule::new(begin_of_load(context).await?, &context.plan, under_load),
         };
-        let schedules = (schedule, self.start.subscribe());
         let between = ends_between(context.plan.work.stages.as_ref(), &schedule);
-        let (cpu_reader, readings) =
-            CpuReader::start(schedules, between, context.cancel.clone(), meters, load)?;
+        let (cpu_reader, readings) = CpuReader::start(
+            schedule,
+            self.start.subscribe(),
+            between,
+            context.cancel.clone(),
+            meters,
+            load,
+            kept,
+        )?;
         let mut rows = StageRows::new(context, schedule.open, readings);
         self.start.send_replace(Some(schedule));
         let mut environment = hooks::environment(context, point, "event", None);

@@ -133,7 +133,8 @@ fn allocations_of<C: Connector, S: Supplies>(
     let exchange = Arc::new(RecorderExchange::new(
         1,
         empty.clone(),
-        (None, SeriesDetail::Summaries),
+        None,
+        SeriesDetail::Summaries,
     ));
     // On a busy machine the coordinator may return recorders late.
     exchange.give_back((0..SPARE).map(|_| empty.clone()));

@@ -97,7 +97,8 @@ mod tests {
     /// Sends the next step at one instant, and gets its answer at another.
     fn carry_out(
         (clients, recorder): &mut (Clients<Listings>, Recorder),
-        (sent, done): (u64, u64),
+        sent: u64,
+        done: u64,
         answer: Answer<'_>,
     ) {
         let slot = &mut clients.slots[0];
@@ -119,10 +120,10 @@ mod tests {
     #[test]
     fn a_whole_lasts_from_the_first_step_sent_to_the_last_answer() {
         let mut state = clients();
-        carry_out(&mut state, (10, 30), DONE);
-        carry_out(&mut state, (30, 50), Answer { moved: 7, ..DONE });
+        carry_out(&mut state, 10, 30, DONE);
+        carry_out(&mut state, 30, 50, Answer { moved: 7, ..DONE });
         assert_eq!(state.0.members[0].completed, 0);
-        carry_out(&mut state, (60, 70), DONE);
+        carry_out(&mut state, 60, 70, DONE);
         assert_eq!(state.0.slots[0].state, crate::worker::slot::SlotState::Free);
         assert_eq!(
             (state.0.members[0].completed, state.0.members[0].busy),
@@ -140,12 +141,12 @@ mod tests {
     fn a_step_that_fails_or_is_lost_fails_its_whole_once() {
         let refused = Answer::bare(0, Extent::Final, NtStatus::ACCESS_DENIED);
         let mut state = clients();
-        carry_out(&mut state, (10, 30), DONE);
-        carry_out(&mut state, (30, 50), refused);
-        carry_out(&mut state, (50, 70), DONE);
+        carry_out(&mut state, 10, 30, DONE);
+        carry_out(&mut state, 30, 50, refused);
+        carry_out(&mut state, 50, 70, DONE);
         // The next one is lost between two steps.
         state.0.slots[0].operation = step(OpKind::ListOpen);
-        carry_out(&mut state, (80, 90), DONE);
+        carry_out(&mut state, 80, 90, DONE);
         state.0.end_actions(Nanos(100), 1, &mut state.1);
         let tally = tally(&state.1);
         assert_eq!((tally.errors(), tally.answered()), (2, 2));

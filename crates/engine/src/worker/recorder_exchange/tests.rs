@@ -51,7 +51,8 @@ fn an_interval_is_over_when_it_is_for_every_worker() {
     let exchange = Arc::new(RecorderExchange::new(
         2,
         reads(),
-        (None, SeriesDetail::Summaries),
+        None,
+        SeriesDetail::Summaries,
     ));
     let [mut first, mut second] = recordings(&exchange);
     let counts = |over: &[EndedInterval]| -> Vec<_> {
@@ -89,7 +90,8 @@ fn figures_are_those_of_the_last_whole_interval() {
     let exchange = Arc::new(RecorderExchange::new(
         2,
         reads(),
-        (None, SeriesDetail::Summaries),
+        None,
+        SeriesDetail::Summaries,
     ));
     for recording in &mut recordings(&exchange) {
         for millisecond in 0..2000 {
@@ -107,7 +109,8 @@ fn an_interval_ends_with_the_last_worker_whose_load_ended_in_it() {
     let exchange = Arc::new(RecorderExchange::new(
         2,
         reads(),
-        (None, SeriesDetail::Summaries),
+        None,
+        SeriesDetail::Summaries,
     ));
     let [mut first, mut second] = recordings(&exchange);
     for now in [4.1, 4.2] {
@@ -146,7 +149,8 @@ fn a_window_that_ended_before_an_interval_leaves_it_to_the_others() {
     let exchange = Arc::new(RecorderExchange::new(
         2,
         reads(),
-        (None, SeriesDetail::Summaries),
+        None,
+        SeriesDetail::Summaries,
     ));
     let [mut first, mut second] = recordings(&exchange);
     read(&mut first, 4.0);
@@ -172,7 +176,8 @@ fn recorders_are_used_again_and_held_ones_bounded() {
     let exchange = Arc::new(RecorderExchange::new(
         1,
         reads(),
-        (None, SeriesDetail::Summaries),
+        None,
+        SeriesDetail::Summaries,
     ));
     let mut recording = IntervalRecorder::new(Arc::clone(&exchange), 0, Nanos(0));
     let mut turn = |second: u64| {
@@ -217,7 +222,8 @@ fn a_worker_that_panics_leaves_what_it_measured() {
     let exchange = Arc::new(RecorderExchange::new(
         2,
         reads(),
-        (None, SeriesDetail::Summaries),
+        None,
+        SeriesDetail::Summaries,
     ));
     let [mut lost, mut other] = recordings(&exchange);
     let panicked = std::thread::spawn(move || {

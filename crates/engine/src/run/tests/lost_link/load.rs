@@ -119,7 +119,7 @@ pub(super) fn cut_within(
         counts: Arc::clone(&counts),
     };
     let empty = Recorder::expecting(plan.only().workload.kinds(), &plan.only().load);
-    let exchange = RecorderExchange::new(1, empty.clone(), (None, SeriesDetail::Summaries));
+    let exchange = RecorderExchange::new(1, empty.clone(), None, SeriesDetail::Summaries);
     let exchange = Arc::new(exchange);
     exchange.give_back((0..SPARE).map(|_| empty.clone()));
     let cancel = Cancel::default();
