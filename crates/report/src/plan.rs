@@ -263,9 +263,9 @@ fn data(plan: &PlanDoc) -> String {
         ),
         (false, _) => {
             if let Some(tree) = &workload.tree {
-                let directories = tree.directories;
+                let directories = counted(tree.directories.into(), "directory");
                 return format!(
-                    "{files} in a tree of {directories} directories, {on_share} on the share{hint}"
+                    "{files} in a tree of {directories}, {on_share} on the share{hint}"
                 );
             }
             let scope = match workload.scope {

@@ -162,11 +162,14 @@ pub fn amount(bytes: f64) -> String {
     format!("{text} {unit}")
 }
 
-/// Formats a number of things: `1 client`, `16 clients`.
+/// Formats a number of things: `1 client`, `16 clients`, `2 directories`.
 #[must_use]
 pub fn counted(count: u64, thing: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {thing}{plural}")
+    match (count, thing.strip_suffix("ory")) {
+        (1, _) => format!("{count} {thing}"),
+        (_, Some(stem)) => format!("{count} {stem}ories"),
+        (_, None) => format!("{count} {thing}s"),
+    }
 }
 
 /// Formats pairs of a label and a text, each on a line of its own.
@@ -238,6 +241,14 @@ fn short(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_thing_is_no_plural() {
+        let counts = [0, 1, 2].map(|count| counted(count, "client"));
+        assert_eq!(counts, ["0 clients", "1 client", "2 clients"]);
+        let counts = [1, 2].map(|count| counted(count, "directory"));
+        assert_eq!(counts, ["1 directory", "2 directories"]);
+    }
 
     #[test]
     fn latencies_choose_their_unit_after_rounding() {

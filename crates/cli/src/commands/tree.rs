@@ -94,7 +94,7 @@ fn describe(tree: &Tree, prepared: &PreparedTree, took: Duration) -> String {
     let mut text = format!(
         "{} in {}, {}, up to {} below the root, in {}\n",
         counted(tree.files().into(), "file"),
-        directories(tree.directories()),
+        counted(tree.directories().into(), "directory"),
         bytes(tree.bytes()),
         counted(tree.depth().into(), "level"),
         plain(&prepared.directory)
@@ -113,13 +113,6 @@ fn describe(tree: &Tree, prepared: &PreparedTree, took: Duration) -> String {
         ),
     };
     text
-}
-
-fn directories(count: u32) -> String {
-    match count {
-        1 => "1 directory".to_owned(),
-        count => format!("{count} directories"),
-    }
 }
 
 #[expect(
@@ -141,7 +134,7 @@ fn judged(checked: &CheckedTree) -> Result<Exit, Failure> {
         print(&format!(
             "{} in {} are as described in {}, seed {}\n",
             counted(checked.files.into(), "file"),
-            directories(checked.directories),
+            counted(checked.directories.into(), "directory"),
             plain(&checked.directory),
             checked.shape.seed
         ))?;

@@ -72,6 +72,10 @@ enum Steps {
 /// Highest number of steps of an axis of powers of two, whose labels are long.
 const OCTAVES_MAX: f64 = 6.0;
 
+/// Part of the entries by which a folder may be beyond the end of an axis. Each folder has a few
+/// beside its files, and they alone begin no decade.
+const ENTRIES_BEYOND: f64 = 0.01;
+
 /// Limit above every measured value. Larger numbers cannot be measurements and
 /// would overflow.
 const HIGHEST: f64 = 1e18;
@@ -101,7 +105,10 @@ impl Axis {
             Quantity::Rate => self.linear(high, Steps::Upright, Some("operations/s"), 1.0),
             Quantity::Index => self.linear(high, Steps::Upright, None, 1.0),
             Quantity::Bytes => self.octaves(low, high),
-            Quantity::Entries => self.logarithmic(low.max(1.0), high.max(1.0), None, 1.0),
+            Quantity::Entries => {
+                let high = high * (1.0 - ENTRIES_BEYOND);
+                self.logarithmic(low.max(1.0), high.max(1.0), None, 1.0)
+            }
             Quantity::Time => self.linear(high, Steps::Across, Some("s"), 1.0),
             Quantity::Latency => {
                 let (scale, unit) = unit_of(high);
@@ -324,6 +331,16 @@ mod tests {
         let wide = axis.frame([1e3, 1e9].into_iter());
         assert_eq!(wide.ticks.len(), 7);
         assert_eq!(axis.frame([0.0].into_iter()).ticks.len(), 4);
+    }
+
+    #[test]
+    fn folders_end_at_the_number_of_their_files() {
+        let axis = Axis::new("entries", Quantity::Entries);
+        let frame = axis.frame([101.0, 100_001.0].into_iter());
+        assert_eq!(shown(&frame), ["100", "1000", "10000", "100000"]);
+        assert_eq!(frame.map(&100_001.0, (0, 300)), 300);
+        let frame = axis.frame([101.0, 102_001.0].into_iter());
+        assert_eq!(frame.range, 100.0..1e6);
     }
 
     #[test]

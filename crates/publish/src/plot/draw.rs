@@ -103,7 +103,7 @@ fn chart(plot: &Plot, area: &Area<'_>) -> Result<Vec<Vec<(i32, i32)>>, DrawError
     let y = plot.y.frame(plot.points().flat_map(ends));
     let titles = (x.title.clone(), y.title.clone());
     let mut chart = ChartBuilder::on(area)
-        .margin_right(3 * MARGIN * FINE)
+        .margin_right(4 * MARGIN * FINE)
         .margin_left(MARGIN / 2 * FINE)
         .margin_top(MARGIN * FINE)
         .x_label_area_size(X_LABELS * FINE)

@@ -28,6 +28,8 @@ const RESOLVER_S: f64 = 5.0;
 const RESOLVER_S_BEYOND: f64 = 0.6;
 /// Load points in which each log-on must have waited.
 const ALL_WAIT_POINTS_MIN: usize = 2;
+/// Share of busy CPUs of this machine, from which longer waits show nothing.
+const BUSY_MAX: f64 = 0.8;
 /// CPU use of a server that has no more, in percent.
 const CPU_FULL: f64 = 92.0;
 
@@ -151,12 +153,12 @@ fn cost(
     })
 }
 
-/// The median is the figure. Where this machine was the limit, the shortest flush decides, because
-/// a busy machine delays many of them, and a slow disk all.
+/// The median is the figure. Where this machine was busy or the limit, the shortest flush decides,
+/// because a busy machine delays many of them, and a slow disk all.
 fn slow_flush(measured: &[MeasuredStep]) -> Option<CheckupFinding> {
     let flush = mean(measured, CheckupStep::Flush, 1, |of| median_ms(of, "flush"))?;
     let deciding = mean(measured, CheckupStep::Flush, 1, |of| {
-        if of.is_client_limited() {
+        if of.is_client_limited() || !is_idle(of) {
             Some(op(of, "flush")?.service_ns?.min as f64 / 1e6)
         } else {
             median_ms(of, "flush")
@@ -241,6 +243,13 @@ fn is_here(measured: &[MeasuredStep]) -> bool {
             .iter()
             .any(|note| note.contains("share this machine"))
     })
+}
+
+/// Returns whether CPUs of this machine are known to have been free.
+fn is_idle(point: &LoadPointDoc) -> bool {
+    let generator = point.generator.as_ref();
+    let busy = generator.and_then(|generator| generator.machine_busy_share);
+    busy.is_some_and(|share| share < BUSY_MAX)
 }
 
 /// A server on this machine shares its CPUs with the generator, so nothing follows from them.

@@ -132,7 +132,11 @@ pub fn reached(doc: &RunDoc) -> Option<String> {
 fn cached(point: &LoadPointDoc) -> Option<String> {
     let caching = point.caching.as_ref()?;
     let granted = caching.granted.iter();
-    let mut granted = granted.map(|(name, opens)| format!("{opens} {}", plain(name)));
+    let granted = granted.map(|(name, opens)| format!("{opens} {}", plain(name)));
+    let granted = match granted.collect_vec() {
+        opens if opens.is_empty() => "no open asked for one".to_owned(),
+        opens => format!("granted {}", opens.join(", ")),
+    };
     let listings = caching.listings.map_or_else(String::new, |listings| {
         format!(
             "; {} kept, {} at the end; {}",
@@ -142,9 +146,8 @@ fn cached(point: &LoadPointDoc) -> Option<String> {
         )
     });
     Some(format!(
-        "oplocks: {}: granted {}; {}{listings}\n",
+        "oplocks: {}: {granted}; {}{listings}\n",
         point.load(),
-        granted.join(", "),
         counted(caching.breaks, "break")
     ))
 }

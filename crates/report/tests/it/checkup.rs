@@ -182,19 +182,26 @@ fn slow_flushes_and_log_ons_in_steps_are_found() {
     let findings = found(&slow);
     assert_eq!(findings[0].0, "slow_flush");
     assert!((findings[0].1 - 12.0).abs() < 0.1);
-    // A busy machine delayed most of them.
-    let delayed = server(|of, record| {
-        if of == CheckupStep::Flush {
-            let flushes = [(OpKind::Flush, 90, 0, 12.0), (OpKind::Flush, 20, 0, 0.9)];
-            replaced(
-                record,
-                &[&[(OpKind::Write, 90, 4096, 0.4)], &flushes[..]].concat(),
-            );
-            record.generator.limited = Some("thread 0 lacked a CPU".to_owned());
-        }
-    });
-    let names = found(&delayed).into_iter().map(|(name, _)| name);
-    assert_eq!(names.collect::<Vec<_>>(), ["client_limited"]);
+    // A busy machine delayed most of them. smbench need not have been the limit.
+    let delayed = |limited: Option<&str>, busy| {
+        let measured = server(|of, record| {
+            if of == CheckupStep::Flush {
+                let flushes = [(OpKind::Flush, 90, 0, 12.0), (OpKind::Flush, 20, 0, 0.9)];
+                replaced(
+                    record,
+                    &[&[(OpKind::Write, 90, 4096, 0.4)], &flushes[..]].concat(),
+                );
+                record.generator.limited = limited.map(str::to_owned);
+                record.generator.machine_busy = Some(busy);
+            }
+        });
+        let names = found(&measured).into_iter().map(|(name, _)| name);
+        names.collect::<Vec<_>>()
+    };
+    let limited = delayed(Some("thread 0 lacked a CPU"), 0.5);
+    assert_eq!(limited, ["client_limited"]);
+    assert_eq!(delayed(None, 0.9), [] as [&str; 0]);
+    assert_eq!(delayed(None, 0.5), ["slow_flush"]);
     let waits = |ms| {
         found(&server(|of, record| {
             if of == CheckupStep::LogOns {

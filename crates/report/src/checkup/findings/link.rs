@@ -9,7 +9,7 @@
 
 use super::super::CheckupFinding;
 use super::super::steps::{CheckupStep, MeasuredStep, points};
-use super::{finding, is_here, rate};
+use super::{finding, is_here, is_idle, rate};
 use crate::doc::{LoadPointDoc, TcpCountersDoc};
 use crate::units;
 
@@ -19,8 +19,6 @@ const SAME_RATE: f64 = 0.07;
 const QUEUED_MIN: f64 = 3.0;
 /// Share of segments that a full link loses at least.
 const LOST_MIN: f64 = 0.001;
-/// Share of busy CPUs, from which longer round trips show nothing.
-const BUSY_MAX: f64 = 0.8;
 /// Share of the window in which each connection of a sender waits for the link at least.
 const WAITED_MIN: f64 = 0.8;
 
@@ -94,7 +92,7 @@ impl LinkDirection {
         let rtt = other.tcp.rtt_ns?;
         let is_queued = rtt.max as f64 >= rtt.least as f64 * QUEUED_MIN;
         let waits = self == Self::Writes && one.waits() && other.waits();
-        (other.is_lossy() || (is_queued && (waits || other.is_idle()))).then(|| {
+        (other.is_lossy() || (is_queued && (waits || is_idle(other.point)))).then(|| {
             let TcpCountersDoc {
                 retransmitted,
                 out_of_order,
@@ -127,12 +125,6 @@ impl LinkLoad<'_> {
     fn is_lossy(&self) -> bool {
         let lost = self.tcp.retransmitted.saturating_add(self.tcp.out_of_order);
         lost as f64 > self.segments() as f64 * LOST_MIN
-    }
-
-    fn is_idle(&self) -> bool {
-        let generator = self.point.generator.as_ref();
-        let busy = generator.and_then(|generator| generator.machine_busy_share);
-        busy.is_some_and(|share| share < BUSY_MAX)
     }
 
     /// Returns whether the sending connections waited for the link.

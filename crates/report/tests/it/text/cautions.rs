@@ -5,7 +5,7 @@ use std::time::Duration;
 use insta::assert_snapshot;
 use smbench_model::Nanos;
 use smbench_model::record::LatencyNoise;
-use smbench_report::doc::LoadPointDoc;
+use smbench_report::doc::{CachingDoc, LoadPointDoc};
 use smbench_report::{render, text};
 
 use super::body;
@@ -234,4 +234,31 @@ fn cautions_are_about_valid_load_points() {
     limited.held_back = Duration::from_secs(100);
     let doc = document(&run(vec![point(4, 1, 1600), limited]));
     assert_eq!(text::cautions(&doc), Vec::<String>::new());
+}
+
+#[test]
+fn oplocks_that_no_open_asked_for_are_not_granted() {
+    let mut doc = document(&run(vec![point(4, 1, 100)]));
+    let mut line = |granted: &[(&str, u64)]| {
+        let granted = granted
+            .iter()
+            .map(|&(name, opens)| (name.to_owned(), opens));
+        doc.load_points[0].caching = Some(CachingDoc {
+            granted: granted.collect(),
+            breaks: 0,
+            moot: 0,
+            listings: None,
+        });
+        text::remarks(&doc)
+    };
+    let none = line(&[]);
+    assert_eq!(
+        none,
+        "oplocks: 4 clients: no open asked for one; 0 breaks\n"
+    );
+    let some = line(&[("lease-rh", 7), ("none", 2)]);
+    assert_eq!(
+        some,
+        "oplocks: 4 clients: granted 7 lease-rh, 2 none; 0 breaks\n"
+    );
 }
