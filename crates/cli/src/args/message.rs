@@ -54,7 +54,7 @@ fn meant(error: &clap::Error, command: &[String], root: &Command) -> String {
             known.extend(shown.map(|command| command.get_name().to_owned()));
             misplaced_word(&words, &written)
         }
-        ErrorKind::UnknownArgument if known.is_empty() => {
+        ErrorKind::UnknownArgument => {
             let has = |option: &str| {
                 let mut all = asked.into_iter().flat_map(Command::get_arguments);
                 all.any(|known| known.get_long() == option.strip_prefix("--"))
@@ -63,7 +63,11 @@ fn meant(error: &clap::Error, command: &[String], root: &Command) -> String {
             if let Some((_, option)) = same.filter(|(_, option)| has(option)) {
                 return format!(" (did you mean {option}?)");
             }
-            misplaced_argument(&words, &written)
+            if known.is_empty() {
+                misplaced_argument(&words, &written)
+            } else {
+                None
+            }
         }
         _ => None,
     };
