@@ -10,6 +10,9 @@ use crate::logon::{LogonToken, token};
 use crate::smb2::{RequestFields, RequestTarget, Smb2Header, Smb2Ids, code, request};
 use crate::trace::TraceCreate;
 
+/// Where a SESSION_SETUP names the session that it takes the place of (MS-SMB2 2.2.5).
+const PREVIOUS_SESSION: usize = 80;
+
 impl Receiver<'_> {
     pub(super) fn request(
         &mut self,
@@ -53,6 +56,8 @@ impl Receiver<'_> {
         if header.command == code::SESSION_SETUP {
             let blob = Fields(bytes).part(76, 78).unwrap_or_default();
             let mut logon = self.state.logging_on(ids.session, token(blob));
+            // Of 0 there is no session.
+            logon.previous = Fields(bytes).u64(PREVIOUS_SESSION).unwrap_or(0);
             self.hash_logon_request(&mut logon, bytes);
             open.logon = Some(Box::new(logon));
         }
