@@ -117,6 +117,11 @@ impl Track {
             if line.create.is_some() && status != NtStatus::SUCCESS {
                 self.failed = line.group;
             }
+            // It is of the compound and not of the file.
+            if line.group.is_some() && status == NtStatus::INVALID_PARAMETER {
+                self.skip("requests of compounds that are not valid");
+                continue;
+            }
             let names = names_of(line, tree, status);
             let step = match step::step(line, &names, status) {
                 Ok(step) => step,
