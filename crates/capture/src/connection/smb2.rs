@@ -57,6 +57,8 @@ impl Smb2State {
 struct CompoundState {
     group: Option<u64>,
     ids: Option<Smb2Ids>,
+    /// Whether the last request continues the one before.
+    is_related: bool,
     open: Option<OpenKey>,
     /// The id of the request that makes the open of the compound.
     creator: Option<u64>,

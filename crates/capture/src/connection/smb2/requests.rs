@@ -36,7 +36,7 @@ impl Receiver<'_> {
             ids.tree = before.tree;
             ids.session = before.session;
         }
-        chain.ids = Some(ids);
+        (chain.ids, chain.is_related) = (Some(ids), header.is_related());
         let is_of_session =
             ids.session != 0 && !matches!(header.command, code::NEGOTIATE | code::SESSION_SETUP);
         if is_of_session {
@@ -96,6 +96,8 @@ impl Receiver<'_> {
                 chain.open = None;
                 chain.creator = Some(ids.message);
             }
+            // Alone it is the id of no open.
+            RequestTarget::File(RELATED_FILE) if !chain.is_related => {}
             RequestTarget::File(RELATED_FILE) => self.related(open, chain),
             RequestTarget::File(id) => {
                 let key = OpenKey::Smb2(open.session, id);
