@@ -102,6 +102,10 @@ impl Track {
                 self.skip(&format!("{} {NO_ANSWER}", line.command));
                 continue;
             };
+            if status == NtStatus::CANNOT_DELETE {
+                self.skip("deletions of read-only files: a replay makes none");
+                continue;
+            }
             if matches!(
                 status,
                 NtStatus::USER_SESSION_DELETED | NtStatus::NETWORK_NAME_DELETED

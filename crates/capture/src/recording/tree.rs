@@ -51,7 +51,14 @@ enum NamePresence {
 
 /// Returns whether the status of a request shows that its handle was open.
 pub(super) fn is_open_shown(status: &str) -> bool {
-    !matches!(status, "STATUS_FILE_CLOSED" | "STATUS_INVALID_HANDLE")
+    !matches!(
+        status,
+        "STATUS_FILE_CLOSED"
+            | "STATUS_INVALID_HANDLE"
+            | "STATUS_INVALID_PARAMETER"
+            | "STATUS_USER_SESSION_DELETED"
+            | "STATUS_NETWORK_NAME_DELETED"
+    )
 }
 
 /// The names of a capture, and what operations did to them so far.
