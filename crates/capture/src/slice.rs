@@ -38,8 +38,7 @@ impl Default for CaptureSlice {
 impl CaptureSlice {
     /// Returns whether a client sent a message in the time of the slice.
     pub(crate) fn has(&self, at: Moment, client: IpAddr) -> bool {
-        self.has_time(at)
-            && self.client.is_none_or(|wanted| wanted == client)
+        self.has_time(at) && self.client.is_none_or(|wanted| wanted == client)
     }
 
     /// Returns whether something happened in the time of the slice.

@@ -137,7 +137,10 @@ fn every_hundredth_packet_may_be_lost_or_come_twice_or_late() {
     let mut late = all.clone();
     for at in (0..all.len() - 1).filter(|&at| is_chosen(at)) {
         // The first packets of a connection say who began it.
-        if [at, at + 1].iter().all(|&at| !all[at].tcp_payload().is_empty()) {
+        if [at, at + 1]
+            .iter()
+            .all(|&at| !all[at].tcp_payload().is_empty())
+        {
             late.swap(at, at + 1);
         }
     }
@@ -149,12 +152,21 @@ fn every_hundredth_packet_may_be_lost_or_come_twice_or_late() {
     let (lost, rest): (Vec<_>, Vec<_>) = (0..).zip(&all).partition(|(at, _)| is_chosen(*at));
     let bytes = lost.iter().map(|(_, packet)| packet.tcp_payload().len());
     let bytes = bytes.sum::<usize>() as u64;
-    let summary = of(&rest.into_iter().map(|(_, one)| one.clone()).collect::<Vec<_>>());
+    let summary = of(&rest
+        .into_iter()
+        .map(|(_, one)| one.clone())
+        .collect::<Vec<_>>());
     let lost_bytes = summary.unreadable.lost_bytes;
-    assert!(lost_bytes > 0 && lost_bytes <= bytes, "{lost_bytes} of {bytes}");
+    assert!(
+        lost_bytes > 0 && lost_bytes <= bytes,
+        "{lost_bytes} of {bytes}"
+    );
     let (found, sent) = (messages(&summary), messages(&expected));
     let missing_max = 8 * lost.len() as u64;
-    assert!(found <= sent && found + missing_max >= sent, "{found} of {sent}");
+    assert!(
+        found <= sent && found + missing_max >= sent,
+        "{found} of {sent}"
+    );
 }
 
 #[test]
