@@ -102,15 +102,11 @@ impl Track {
                 self.skip(&format!("{} {NO_ANSWER}", line.command));
                 continue;
             };
-            if status == NtStatus::CANNOT_DELETE {
-                self.skip("deletions of read-only files: a replay makes none");
-                continue;
-            }
-            if matches!(
-                status,
-                NtStatus::USER_SESSION_DELETED | NtStatus::NETWORK_NAME_DELETED
-            ) {
-                self.skip("requests of a session or a tree that had ended");
+            if let Some(why) = step::not_replayed(line, status) {
+                if line.create.is_some() {
+                    self.failed = line.group;
+                }
+                self.skip(why);
                 continue;
             }
             // They are refused with the CREATE. Alone, they would be refused otherwise.
@@ -120,11 +116,6 @@ impl Track {
             }
             if line.create.is_some() && status != NtStatus::SUCCESS {
                 self.failed = line.group;
-            }
-            // It is of the compound and not of the file.
-            if line.group.is_some() && status == NtStatus::INVALID_PARAMETER {
-                self.skip("requests of compounds that are not valid");
-                continue;
             }
             let names = names_of(line, tree, status);
             let step = match step::step(line, &names, status) {

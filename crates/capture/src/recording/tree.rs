@@ -210,6 +210,7 @@ impl RecordedTree {
 
     fn follow_create(&mut self, line: &TraceLine, path: u32, create: &TraceCreate, status: &str) {
         let is_directory = create.options & DIRECTORY_FILE != 0;
+        let is_stream = self.node(path).is_some_and(|node| node.name.contains(':'));
         match status {
             "STATUS_SUCCESS" => {
                 let seen = self.node(path).and_then(|node| node.directory);
@@ -230,6 +231,8 @@ impl RecordedTree {
                 self.absent(path);
             }
             "STATUS_OBJECT_PATH_NOT_FOUND" => self.absent(path),
+            // Whether it was there is not shown, and not every server has streams.
+            _ if is_stream => {}
             "STATUS_FILE_IS_A_DIRECTORY" => self.found(path, true, 0),
             "STATUS_OBJECT_NAME_COLLISION" => {
                 let seen = self.node(path).and_then(|node| node.directory);
@@ -269,7 +272,8 @@ impl RecordedTree {
             self.prepared[place].1 = PreparedName::Directory;
         }
         let Some(node) = self.node(path) else { return };
-        if node.state != NamePresence::Unknown {
+        // No stream is a directory: what looks like one is a name that a server refuses.
+        if node.state != NamePresence::Unknown || (is_directory && node.name.contains(':')) {
             return;
         }
         let name = node.name.clone();
