@@ -17,15 +17,16 @@ pub enum NameTreatment {
     Keep,
 }
 
-/// Names that every share has, and that tell nothing. The last two are types of streams
+/// Names that every share has, and that tell nothing. The last three are of streams
 /// (MS-FSCC 2.1.5).
-const PUBLIC: [&str; 7] = [
+const PUBLIC: [&str; 8] = [
     "",
     ".",
     "..",
     "IPC$",
     "anonymous",
     "$DATA",
+    "$I30",
     "$INDEX_ALLOCATION",
 ];
 /// Characters of patterns that stand for others (MS-FSCC 2.1.4.1).

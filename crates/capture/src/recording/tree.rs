@@ -272,7 +272,8 @@ impl RecordedTree {
             self.prepared[place].1 = PreparedName::Directory;
         }
         let Some(node) = self.node(path) else { return };
-        // No stream is a directory: what looks like one is a name that a server refuses.
+        // No stream is a directory: such a name is another one of its file.
+        let is_directory = is_directory || node.directory == Some(true);
         if node.state != NamePresence::Unknown || (is_directory && node.name.contains(':')) {
             return;
         }
