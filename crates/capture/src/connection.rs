@@ -5,7 +5,7 @@ mod cifs;
 mod opening;
 mod smb2;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 
 use self::cifs::CifsState;
@@ -59,6 +59,8 @@ pub(crate) struct SmbState {
     /// Number of the connection, once it has a message.
     pub(crate) number: Option<u32>,
     pending: HashMap<u64, OpenRequest>,
+    /// Sessions with requests here.
+    sessions: BTreeSet<SessionNumber>,
     /// Answers that came before their requests.
     early: VecDeque<EarlyAnswer>,
     /// Shares by tree id: the node of each.
@@ -76,6 +78,7 @@ impl SmbState {
             client,
             number: None,
             pending: HashMap::new(),
+            sessions: BTreeSet::new(),
             early: VecDeque::new(),
             trees: HashMap::new(),
             logons: HashMap::new(),
@@ -117,6 +120,12 @@ impl SmbState {
     /// Keeps a request until its answer.
     fn wait(&mut self, id: u64, request: OpenRequest, ledger: &mut CaptureLedger) {
         let at = request.sent;
+        if let Some(session) = request.session
+            && self.sessions.insert(session)
+            && let Some(record) = ledger.sessions.get(Some(session))
+        {
+            record.connections += 1;
+        }
         if self.pending.len() >= PENDING_MAX {
             // The answers were lost.
             let oldest = self
@@ -134,7 +143,20 @@ impl SmbState {
         }
     }
 
-    /// Ends the connection.
+    /// Ends the sessions that no other connection has: this one was closed.
+    pub(crate) fn leave_sessions(&mut self, at: Moment, ledger: &mut CaptureLedger) {
+        for session in std::mem::take(&mut self.sessions) {
+            let Some(record) = ledger.sessions.get(Some(session)) else {
+                continue;
+            };
+            record.connections -= 1;
+            if record.connections == 0 {
+                ledger.end_session(session, self.number.unwrap_or(0), at);
+            }
+        }
+    }
+
+    /// Ends the requests of the connection.
     pub(crate) fn finish(&mut self, at: Moment, ledger: &mut CaptureLedger) {
         while let Some(early) = self.early.pop_front() {
             self.unasked(&early, ledger);

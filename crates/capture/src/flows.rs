@@ -30,6 +30,7 @@ struct Flow {
     halves: [HalfStream; 2],
     cutters: [MessageCutter; 2],
     has_fin: [bool; 2],
+    is_reset: bool,
     state: SmbState,
     last: Moment,
     frames: u64,
@@ -66,6 +67,7 @@ impl Flow {
             halves: Default::default(),
             cutters: [cutter(), cutter()],
             has_fin: [false; 2],
+            is_reset: false,
             state: SmbState::new(key.0, client),
             last: Moment::default(),
             frames: 0,
@@ -98,6 +100,9 @@ impl Flow {
             sink.cutter.finish(at, &mut sink.receiver);
         }
         self.state.finish(at, ledger);
+        if self.is_reset || self.has_fin.contains(&true) {
+            self.state.leave_sessions(at, ledger);
+        }
         if self.state.number.is_some() {
             for cutter in &self.cutters {
                 let sum = &mut ledger.tally.unreadable;
@@ -179,7 +184,8 @@ impl Flows {
             half.push(segment, &mut self.waiting, &mut sink);
         }
         flow.has_fin[end as usize] |= segment.is_fin;
-        if segment.is_reset || flow.has_fin == [true; 2] {
+        flow.is_reset |= segment.is_reset;
+        if flow.is_reset || flow.has_fin == [true; 2] {
             self.end(key, ledger);
         }
     }

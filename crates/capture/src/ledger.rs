@@ -15,7 +15,7 @@ use crate::slice::CaptureSlice;
 use crate::status::status_text;
 use crate::tally::CaptureTally;
 use crate::tcp::Moment;
-use crate::trace::{LineWriter, TraceCreate, TraceLine};
+use crate::trace::{LineWriter, SESSION_END, TraceCreate, TraceLine};
 
 /// Opens that are kept. Later ones are treated as if they were not seen.
 const OPENS_MAX: usize = 500_000;
@@ -62,6 +62,8 @@ pub(crate) struct OpenRequest {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OpenLogon {
     pub(crate) mechanism: Option<&'static str>,
+    /// The id of the session that the server ends for it.
+    pub(crate) previous: u64,
     pub(crate) user: Option<String>,
     /// The hash over its messages, if keys were given.
     pub(crate) preauth: Option<PreauthHash>,
@@ -248,6 +250,31 @@ impl CaptureLedger {
             self.tally.concurrency.answered(request.sent, 0);
         }
         self.write(request);
+    }
+
+    /// Notes in the trace that a session ended without a log-off.
+    pub(crate) fn end_session(&mut self, session: SessionNumber, connection: u32, at: Moment) {
+        let Some(record) = self.sessions.get(Some(session)) else {
+            return;
+        };
+        let was_over = std::mem::replace(&mut record.is_over, true);
+        if was_over || record.requests == 0 || !self.slice.has_time(at) {
+            return;
+        }
+        self.requests += 1;
+        let line = TraceLine {
+            number: self.requests,
+            at_ns: at.time_ns.saturating_sub(self.begin_ns),
+            took_ns: Some(0),
+            connection,
+            session: Some(session + 1),
+            command: SESSION_END.to_owned(),
+            status: Some(status_text(0)),
+            ..TraceLine::default()
+        };
+        if let Some(trace) = &mut self.trace {
+            trace.write(&line);
+        }
     }
 
     fn write(&mut self, mut request: OpenRequest) {

@@ -17,10 +17,23 @@ pub enum NameTreatment {
     Keep,
 }
 
-/// Names that every share has, and that tell nothing.
-const PUBLIC: [&str; 5] = ["", ".", "..", "IPC$", "anonymous"];
+/// Names that every share has, and that tell nothing. The last three are of streams
+/// (MS-FSCC 2.1.5).
+const PUBLIC: [&str; 8] = [
+    "",
+    ".",
+    "..",
+    "IPC$",
+    "anonymous",
+    "$DATA",
+    "$I30",
+    "$INDEX_ALLOCATION",
+];
 /// Characters of patterns that stand for others (MS-FSCC 2.1.4.1).
 pub(crate) const WILDCARDS: [char; 5] = ['*', '?', '<', '>', '"'];
+/// Characters that no name of a file has (MS-FSCC 2.1.5), but for the colon before a stream.
+/// They decide how a server answers.
+const RESERVED: [char; 7] = ['*', '?', '<', '>', '"', ':', '|'];
 
 /// Writes names.
 pub(crate) struct NameWriter {
@@ -64,9 +77,20 @@ impl NameWriter {
 
     /// Returns a pattern as it is written: wildcards stay.
     pub(crate) fn pattern(&mut self, pattern: &str) -> String {
+        self.in_parts(pattern, &WILDCARDS)
+    }
+
+    /// Returns the name of a file as it is written: a stream of it stays one.
+    fn file(&mut self, name: &str) -> String {
+        self.in_parts(name, &RESERVED)
+    }
+
+    /// Returns a text whose parts between these characters are written as names.
+    fn in_parts(&mut self, text: &str, kept: &[char]) -> String {
+        let parts = text.split_inclusive(kept);
         let mut text = String::new();
-        for part in pattern.split_inclusive(WILDCARDS) {
-            let name = part.trim_end_matches(WILDCARDS);
+        for part in parts {
+            let name = part.trim_end_matches(kept);
             text += &self.written(name);
             text += &part[name.len()..];
         }
@@ -140,7 +164,7 @@ impl PathTable {
         }
         let node = self.add(PathNode {
             parent,
-            name: names.written(name).into(),
+            name: names.file(name).into(),
             ..PathNode::default()
         })?;
         self.by_name.insert(key, node);
@@ -204,6 +228,11 @@ mod tests {
             "{pattern}"
         );
         assert_eq!(names.pattern("*"), "*");
+        let streams = ["Secret.docx:one:$DATA", "Secret.docx:two", "Secret.docx*"];
+        let [typed, plain, wild] = streams.map(|name| names.file(name));
+        assert!(typed.starts_with(&format!("{hidden}:")) && typed.ends_with(":$DATA"));
+        assert!(plain.starts_with(&format!("{hidden}:")) && !plain.contains("two"));
+        assert_eq!(wild, format!("{hidden}*"));
         let mut other = NameWriter::new(NameTreatment::Hash);
         other.seed(b"second");
         assert_ne!(hidden, other.written("Secret.docx"));

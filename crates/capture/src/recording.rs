@@ -30,7 +30,7 @@ use order::OrderFinder;
 use track::Track;
 use tree::{PIPES, RecordedTree, TreeNode};
 
-use crate::trace::{SessionLine, TraceLine};
+use crate::trace::{SESSION_END, SessionLine, TraceLine};
 
 /// Names of the files in the folder of an import.
 pub const TRACE_FILE: &str = "trace.jsonl.gz";
@@ -106,7 +106,9 @@ pub fn read_recording(folder: &str) -> Result<Recording, RecordingError> {
             }
             Some(session) => {
                 let closed = ends.follow(session, &line, |path| tree.share(path));
-                for line in closed.into_iter().chain([line]) {
+                let is_request = line.command != SESSION_END;
+                let line = is_request.then_some(line);
+                for line in closed.into_iter().chain(line) {
                     tree.follow(&line);
                     sessions.entry(session).or_default().push(line);
                 }

@@ -22,6 +22,10 @@ pub(crate) struct SessionRecord {
     pub(crate) is_of_user: bool,
     /// Requests in the slice.
     pub(crate) requests: u64,
+    /// Connections with requests that have not ended.
+    pub(crate) connections: u32,
+    /// It was logged off, or ended in another way.
+    pub(crate) is_over: bool,
     /// Messages that could not be decrypted.
     pub(crate) encrypted: u64,
     pub(crate) cipher: Option<String>,
@@ -63,9 +67,9 @@ impl SessionTable {
         self.add(None)
     }
 
-    /// Forgets an id: the server may give it again.
-    pub(crate) fn forget(&mut self, server: IpAddr, id: u64) {
-        self.by_id.remove(&SessionKey { server, id });
+    /// Forgets an id: the server may give it again. Returns its session.
+    pub(crate) fn forget(&mut self, server: IpAddr, id: u64) -> Option<SessionNumber> {
+        self.by_id.remove(&SessionKey { server, id })
     }
 
     fn add(&mut self, key: Option<SessionKey>) -> Option<SessionNumber> {

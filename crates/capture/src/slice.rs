@@ -38,8 +38,12 @@ impl Default for CaptureSlice {
 impl CaptureSlice {
     /// Returns whether a client sent a message in the time of the slice.
     pub(crate) fn has(&self, at: Moment, client: IpAddr) -> bool {
+        self.has_time(at) && self.client.is_none_or(|wanted| wanted == client)
+    }
+
+    /// Returns whether something happened in the time of the slice.
+    pub(crate) fn has_time(&self, at: Moment) -> bool {
         (self.from_ns..self.to_ns).contains(&at.time_ns)
-            && self.client.is_none_or(|wanted| wanted == client)
     }
 
     /// Returns whether a message of a server is a part that no request asked for. Its user

@@ -9,6 +9,9 @@ use serde::{Deserialize, Serialize};
 /// Bytes of lines that are compressed at once.
 const COMPRESSED_BYTES: usize = 64 * 1024;
 
+/// The command of a line that stands for no request: a session ended without a log-off.
+pub(crate) const SESSION_END: &str = "session_end";
+
 /// A line of `trace.jsonl.gz`. What a request does not have is left out.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -25,7 +28,7 @@ pub struct TraceLine {
     /// Number of the session, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<u32>,
-    /// Name of the command.
+    /// Name of the command; `session_end` where a session ended without a log-off.
     pub command: String,
     /// Number of the path in `tree.jsonl.gz`.
     #[serde(skip_serializing_if = "Option::is_none")]

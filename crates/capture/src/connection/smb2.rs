@@ -57,6 +57,8 @@ impl Smb2State {
 struct CompoundState {
     group: Option<u64>,
     ids: Option<Smb2Ids>,
+    /// Whether the last request continues the one before.
+    is_related: bool,
     open: Option<OpenKey>,
     /// The id of the request that makes the open of the compound.
     creator: Option<u64>,
@@ -190,10 +192,18 @@ impl Receiver<'_> {
         let is_done = header.status == SUCCESS;
         match header.command {
             code::NEGOTIATE if is_done => self.negotiated(bytes),
-            code::SESSION_SETUP => self.logged_on(&mut request, header.status, ids, bytes),
+            code::SESSION_SETUP => {
+                if is_done {
+                    self.end_previous(&request, ids, at);
+                }
+                self.logged_on(&mut request, header.status, ids, bytes);
+            }
             code::LOGOFF if is_done => {
                 let server = self.state.server();
-                self.ledger.sessions.forget(server, ids.session);
+                let session = self.ledger.sessions.forget(server, ids.session);
+                if let Some(record) = self.ledger.sessions.get(session) {
+                    record.is_over = true;
+                }
             }
             code::TREE_CONNECT if is_done => {
                 let tree = (request.session, ids.tree);
@@ -251,6 +261,20 @@ impl Receiver<'_> {
                     one.line.handle = handle;
                 }
             }
+        }
+    }
+
+    /// Ends the session that another one takes the place of (MS-SMB2 3.3.5.5.3).
+    fn end_previous(&mut self, request: &OpenRequest, ids: Smb2Ids, at: Moment) {
+        let logon = request.logon.as_ref();
+        let previous = logon.map_or(0, |logon| logon.previous);
+        if previous == ids.session {
+            return;
+        }
+        let server = self.state.server();
+        if let Some(session) = self.ledger.sessions.forget(server, previous) {
+            let connection = request.line.connection;
+            self.ledger.end_session(session, connection, at);
         }
     }
 

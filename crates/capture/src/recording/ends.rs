@@ -1,17 +1,30 @@
 //! The files that the end of a session, or of its connection to a share, closes without a
 //! CLOSE. A replay closes them at the same place: others may delete them afterwards.
+//!
+//! Durable handles outlive a session that ended without a log-off.
 
 use std::collections::{BTreeMap, HashMap};
 
 use super::step::CLOSED_BY_END;
 use super::tree::is_open_shown;
-use crate::trace::TraceLine;
+use crate::trace::{SESSION_END, TraceCreate, TraceLine};
+
+/// The oplock levels that durable handles need (MS-SMB2 2.2.14).
+const BATCH: u8 = 9;
+const LEASE: u8 = 0xff;
+
+/// A file that a session has open.
+#[derive(Clone, Copy)]
+struct OpenedFile {
+    path: u32,
+    is_durable: bool,
+}
 
 /// The files that each session has open, and the shares that it is connected to.
 #[derive(Default)]
 pub(super) struct SessionEnds {
-    /// Paths by handle.
-    open: HashMap<u32, BTreeMap<u64, u32>>,
+    /// By session and handle.
+    open: HashMap<u32, BTreeMap<u64, OpenedFile>>,
     /// Connections to a share that have not ended.
     connected: HashMap<(u32, u32), u32>,
 }
@@ -34,12 +47,13 @@ impl SessionEnds {
                 *left = left.saturating_sub(1);
                 // With another connection to the share, nothing shows whose files they are.
                 if *left == 0 {
-                    return self.closed(session, line, |file| share(file) == Some(path));
+                    return self.closed(session, line, |file| share(file.path) == Some(path));
                 }
             }
             ("logoff" | "cifs_logoff_andx", _) if is_done => {
                 return self.closed(session, line, |_| true);
             }
+            (SESSION_END, _) => return self.closed(session, line, |file| !file.is_durable),
             ("close" | "cifs_close", _) if is_done => {
                 if let (Some(open), Some(handle)) = (self.open.get_mut(&session), line.handle) {
                     open.remove(&handle);
@@ -49,7 +63,11 @@ impl SessionEnds {
                 let renamed = line.to.filter(|_| is_done);
                 if let Some(handle) = line.handle {
                     let open = self.open.entry(session).or_default();
-                    open.insert(handle, renamed.unwrap_or(path));
+                    let file = open.entry(handle).or_insert(OpenedFile {
+                        path,
+                        is_durable: line.create.as_ref().is_some_and(is_durable),
+                    });
+                    file.path = renamed.unwrap_or(path);
                 }
             }
             _ => {}
@@ -61,20 +79,27 @@ impl SessionEnds {
         &mut self,
         session: u32,
         end: &TraceLine,
-        is_closed: impl Fn(u32) -> bool,
+        is_closed: impl Fn(OpenedFile) -> bool,
     ) -> Vec<TraceLine> {
         let Some(open) = self.open.get_mut(&session) else {
             return Vec::new();
         };
-        let closed = open.extract_if(.., |_, path| is_closed(*path));
-        let lines = closed.map(|(handle, path)| TraceLine {
+        let closed = open.extract_if(.., |_, file| is_closed(*file));
+        let lines = closed.map(|(handle, file)| TraceLine {
             command: CLOSED_BY_END.to_owned(),
-            path: Some(path),
+            path: Some(file.path),
             handle: Some(handle),
             ..end.clone()
         });
         lines.collect()
     }
+}
+
+/// Returns whether the server keeps a handle when its connection ends.
+fn is_durable(create: &TraceCreate) -> bool {
+    let mut contexts = create.contexts.iter();
+    let is_granted = matches!(create.granted, Some(BATCH | LEASE));
+    is_granted && contexts.any(|name| matches!(name.as_str(), "DHnQ" | "DH2Q" | "DHnC" | "DH2C"))
 }
 
 #[cfg(test)]
@@ -125,5 +150,19 @@ mod tests {
         assert_eq!(follow(line("tree_disconnect", Some(2), None)), []);
         assert_eq!(follow(line("logoff", None, None)), [(21, 3), (22, 4)]);
         assert_eq!(follow(line("logoff", None, None)), []);
+        // Without a log-off, durable handles stay.
+        for (handle, contexts) in [(5, vec!["DH2Q".to_owned()]), (6, Vec::new())] {
+            let create = TraceCreate {
+                contexts,
+                granted: Some(BATCH),
+                ..TraceCreate::default()
+            };
+            follow(TraceLine {
+                create: Some(create),
+                ..line("create", Some(23), Some(handle))
+            });
+        }
+        assert_eq!(follow(line(SESSION_END, None, None)), [(23, 6)]);
+        assert_eq!(follow(line("logoff", None, None)), [(23, 5)]);
     }
 }

@@ -39,6 +39,25 @@ pub(super) fn status(line: &TraceLine) -> Option<NtStatus> {
     NtStatus::from_name(text).or_else(number)
 }
 
+/// Returns why a request with this status is not replayed.
+pub(super) fn not_replayed(line: &TraceLine, status: NtStatus) -> Option<&'static str> {
+    Some(match status {
+        NtStatus::CANNOT_DELETE => "deletions of read-only files: a replay makes none",
+        // It would wait for ever.
+        NtStatus::CANCELLED => "requests that were cancelled",
+        // So was a LOCK that waited for what its end closed.
+        NtStatus::RANGE_NOT_LOCKED if line.pending => "requests that were cancelled",
+        NtStatus::USER_SESSION_DELETED | NtStatus::NETWORK_NAME_DELETED => {
+            "requests of a session or a tree that had ended"
+        }
+        // It is of the compound and not of the file.
+        NtStatus::INVALID_PARAMETER if line.group.is_some() => {
+            "requests of compounds that are not valid"
+        }
+        _ => return None,
+    })
+}
+
 /// Returns the operation of a line, or why it is not replayed.
 pub(super) fn step<'a>(
     line: &TraceLine,

@@ -102,11 +102,11 @@ impl Track {
                 self.skip(&format!("{} {NO_ANSWER}", line.command));
                 continue;
             };
-            if matches!(
-                status,
-                NtStatus::USER_SESSION_DELETED | NtStatus::NETWORK_NAME_DELETED
-            ) {
-                self.skip("requests of a session or a tree that had ended");
+            if let Some(why) = step::not_replayed(line, status) {
+                if line.create.is_some() {
+                    self.failed = line.group;
+                }
+                self.skip(why);
                 continue;
             }
             // They are refused with the CREATE. Alone, they would be refused otherwise.

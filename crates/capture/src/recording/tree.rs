@@ -51,7 +51,14 @@ enum NamePresence {
 
 /// Returns whether the status of a request shows that its handle was open.
 pub(super) fn is_open_shown(status: &str) -> bool {
-    !matches!(status, "STATUS_FILE_CLOSED" | "STATUS_INVALID_HANDLE")
+    !matches!(
+        status,
+        "STATUS_FILE_CLOSED"
+            | "STATUS_INVALID_HANDLE"
+            | "STATUS_INVALID_PARAMETER"
+            | "STATUS_USER_SESSION_DELETED"
+            | "STATUS_NETWORK_NAME_DELETED"
+    )
 }
 
 /// The names of a capture, and what operations did to them so far.
@@ -203,6 +210,7 @@ impl RecordedTree {
 
     fn follow_create(&mut self, line: &TraceLine, path: u32, create: &TraceCreate, status: &str) {
         let is_directory = create.options & DIRECTORY_FILE != 0;
+        let is_stream = self.node(path).is_some_and(|node| node.name.contains(':'));
         match status {
             "STATUS_SUCCESS" => {
                 let seen = self.node(path).and_then(|node| node.directory);
@@ -223,6 +231,8 @@ impl RecordedTree {
                 self.absent(path);
             }
             "STATUS_OBJECT_PATH_NOT_FOUND" => self.absent(path),
+            // Whether it was there is not shown, and not every server has streams.
+            _ if is_stream => {}
             "STATUS_FILE_IS_A_DIRECTORY" => self.found(path, true, 0),
             "STATUS_OBJECT_NAME_COLLISION" => {
                 let seen = self.node(path).and_then(|node| node.directory);
@@ -262,7 +272,9 @@ impl RecordedTree {
             self.prepared[place].1 = PreparedName::Directory;
         }
         let Some(node) = self.node(path) else { return };
-        if node.state != NamePresence::Unknown {
+        // No stream is a directory: such a name is another one of its file.
+        let is_directory = is_directory || node.directory == Some(true);
+        if node.state != NamePresence::Unknown || (is_directory && node.name.contains(':')) {
             return;
         }
         let name = node.name.clone();

@@ -121,6 +121,54 @@ fn repeated_reordered_and_fragmented_packets_change_nothing() {
     }
 }
 
+/// One packet of a hundred, over many connections.
+#[test]
+fn every_hundredth_packet_may_be_lost_or_come_twice_or_late() {
+    const EACH: usize = 100;
+    let packets = fixture(NORMAL);
+    let clients = (0..50).flat_map(|client| packets.iter().map(move |one| one.of_client(client)));
+    let all: Vec<_> = clients.collect();
+    let expected = of(&all);
+    let is_chosen = |at: usize| at % EACH == EACH / 2;
+    let twice = (0..).zip(&all).flat_map(|(at, packet)| {
+        let times = if is_chosen(at) { 2 } else { 1 };
+        std::iter::repeat_n(packet.clone(), times)
+    });
+    let mut late = all.clone();
+    for at in (0..all.len() - 1).filter(|&at| is_chosen(at)) {
+        // The first packets of a connection say who began it.
+        if [at, at + 1]
+            .iter()
+            .all(|&at| !all[at].tcp_payload().is_empty())
+        {
+            late.swap(at, at + 1);
+        }
+    }
+    for (what, packets) in [("twice", twice.collect()), ("late", late)] {
+        let summary = of(&packets);
+        assert_eq!(counts(&summary), counts(&expected), "{what}");
+        assert_eq!(summary.unreadable.lost_bytes, 0, "{what}");
+    }
+    let (lost, rest): (Vec<_>, Vec<_>) = (0..).zip(&all).partition(|(at, _)| is_chosen(*at));
+    let bytes = lost.iter().map(|(_, packet)| packet.tcp_payload().len());
+    let bytes = bytes.sum::<usize>() as u64;
+    let summary = of(&rest
+        .into_iter()
+        .map(|(_, one)| one.clone())
+        .collect::<Vec<_>>());
+    let lost_bytes = summary.unreadable.lost_bytes;
+    assert!(
+        lost_bytes > 0 && lost_bytes <= bytes,
+        "{lost_bytes} of {bytes}"
+    );
+    let (found, sent) = (messages(&summary), messages(&expected));
+    let missing_max = 8 * lost.len() as u64;
+    assert!(
+        found <= sent && found + missing_max >= sent,
+        "{found} of {sent}"
+    );
+}
+
 #[test]
 fn lost_packets_are_counted_and_the_stream_is_picked_up() {
     for name in [NORMAL, "smbtorture-setinfo-3.1.1-unsigned.pcap"] {
@@ -277,7 +325,7 @@ fn what_is_no_capture_gets_one_line() {
 /// while the others go on.
 #[test]
 fn connections_at_the_same_time_are_kept_apart() {
-    const CONNECTIONS: u64 = 2000;
+    const CONNECTIONS: u64 = 10_000;
     let packets = fixture(COMPOUNDS);
     let one = of(&packets);
     let mut all = Vec::new();

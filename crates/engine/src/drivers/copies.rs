@@ -92,6 +92,9 @@ impl CopyPlace {
 
     /// Returns whether all that an operation waits for was answered.
     pub(super) fn may_send(&self, operation: &Operation) -> bool {
+        if !self.is_recorded(operation) {
+            return true;
+        }
         let record = operation.action;
         let pass = self.pass_of(record);
         if record == 0 && pass > 0 {

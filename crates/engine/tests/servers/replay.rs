@@ -7,6 +7,7 @@ mod closure;
 mod details;
 mod differences;
 mod remains;
+mod strangers;
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};

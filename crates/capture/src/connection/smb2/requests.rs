@@ -10,6 +10,9 @@ use crate::logon::{LogonToken, token};
 use crate::smb2::{RequestFields, RequestTarget, Smb2Header, Smb2Ids, code, request};
 use crate::trace::TraceCreate;
 
+/// Where a SESSION_SETUP names the session that it takes the place of (MS-SMB2 2.2.5).
+const PREVIOUS_SESSION: usize = 80;
+
 impl Receiver<'_> {
     pub(super) fn request(
         &mut self,
@@ -33,7 +36,7 @@ impl Receiver<'_> {
             ids.tree = before.tree;
             ids.session = before.session;
         }
-        chain.ids = Some(ids);
+        (chain.ids, chain.is_related) = (Some(ids), header.is_related());
         let is_of_session =
             ids.session != 0 && !matches!(header.command, code::NEGOTIATE | code::SESSION_SETUP);
         if is_of_session {
@@ -53,6 +56,8 @@ impl Receiver<'_> {
         if header.command == code::SESSION_SETUP {
             let blob = Fields(bytes).part(76, 78).unwrap_or_default();
             let mut logon = self.state.logging_on(ids.session, token(blob));
+            // Of 0 there is no session.
+            logon.previous = Fields(bytes).u64(PREVIOUS_SESSION).unwrap_or(0);
             self.hash_logon_request(&mut logon, bytes);
             open.logon = Some(Box::new(logon));
         }
@@ -91,6 +96,8 @@ impl Receiver<'_> {
                 chain.open = None;
                 chain.creator = Some(ids.message);
             }
+            // Alone it is the id of no open.
+            RequestTarget::File(RELATED_FILE) if !chain.is_related => {}
             RequestTarget::File(RELATED_FILE) => self.related(open, chain),
             RequestTarget::File(id) => {
                 let key = OpenKey::Smb2(open.session, id);
