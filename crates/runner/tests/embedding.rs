@@ -280,11 +280,14 @@ fn an_interrupted_check_up_keeps_what_it_measured() {
         let mut cells = doc.checkup.cells.iter();
         cells.find(|cell| cell.name == name).unwrap()
     };
-    assert!(cell("sequential_write_8_in_flight").value.is_some());
-    let missing = cell("sequential_read_1_in_flight");
-    assert_eq!(missing.value, None);
-    let reason = missing.invalid_reason.as_deref();
-    assert_eq!(reason, Some("interrupted before anything was measured"));
+    let is_interrupted = |name: &str| {
+        let reason = cell(name).invalid_reason.as_deref();
+        reason == Some("interrupted before anything was measured")
+    };
+    // On a busy machine, a short window may end without an operation. That is another reason.
+    assert!(!is_interrupted("sequential_write_8_in_flight"));
+    assert!(is_interrupted("sequential_read_1_in_flight"));
+    assert_eq!(cell("sequential_read_1_in_flight").value, None);
     // No further step was begun.
     assert_eq!(observer.begun.get(), 3);
 }

@@ -83,27 +83,28 @@ fn relayed_by(
     (point, relay.held())
 }
 
-/// A thousand reads are due while the server stalls, but only one is in flight.
+/// Two hundred reads are due while the server stalls, but only one is in flight.
 /// Only a latency that counts from the due instant shows the others ("coordinated
 /// omission", Gil Tene).
 #[test]
 fn a_stall_shows_in_response_times_and_hides_in_service_times() {
     let options = RunOptions {
         work: WorkSpec {
-            rate: Some("1000".parse().unwrap()),
-            duration: Some(Duration::from_secs(3)),
+            rate: Some("200".parse().unwrap()),
+            duration: Some(Duration::from_secs(5)),
             ..options().work
         },
         ..options()
     };
     let script: Script = |answer| match answer.nth {
-        400 => Reaction::send(&answer.message).after(STALL),
+        // Early, so that a slow machine reaches it in the window.
+        60 => Reaction::send(&answer.message).after(STALL),
         _ => Reaction::send(&answer.message),
     };
     let (point, _) = relayed(script, &options);
     let reads = point.ops.window(OpKind::Read);
     let stalled = STALL.as_nanos() as u64;
-    let corrected = reads.latency().value_at_quantile(0.999);
+    let corrected = reads.latency().value_at_quantile(0.99);
     assert!(corrected >= stalled * 9 / 10, "{corrected}");
     // On a busy machine some reads take long, but not those that only had to wait.
     let long = |times: &Histogram<u64>| times.count_between(stalled / 2, u64::MAX);
@@ -113,9 +114,9 @@ fn a_stall_shows_in_response_times_and_hides_in_service_times() {
     assert!(reads.service.max() >= stalled);
     // Every operation due in the window is counted, sent or not.
     let kept = point.punctuality;
-    assert_eq!(kept.due, 3000, "{kept:?}");
+    assert_eq!(kept.due, 1000, "{kept:?}");
     assert!(
-        kept.late >= 900 && kept.late + kept.dropped <= kept.due,
+        kept.late >= 180 && kept.late + kept.dropped <= kept.due,
         "{kept:?}"
     );
     assert!(kept.delay_max.0 >= stalled * 9 / 10, "{kept:?}");
