@@ -38,6 +38,18 @@ impl NameShown {
     }
 }
 
+/// Returns whether the status of a request shows that its handle was open.
+pub(super) fn is_open_shown(status: &str) -> bool {
+    !matches!(
+        status,
+        "STATUS_FILE_CLOSED"
+            | "STATUS_INVALID_HANDLE"
+            | "STATUS_INVALID_PARAMETER"
+            | "STATUS_USER_SESSION_DELETED"
+            | "STATUS_NETWORK_NAME_DELETED"
+    )
+}
+
 /// Returns whether an operation made its name.
 pub(super) fn is_made(line: &TraceLine) -> bool {
     let is_done = line.status.as_deref() == Some("STATUS_SUCCESS");
@@ -251,5 +263,37 @@ mod tests {
         let placed = in_order(sent, vec![one(1, 0), one(0, 1)]);
         let tracks: Vec<_> = placed.iter().map(|one| one.track).collect();
         assert_eq!(tracks, [0, 1]);
+    }
+
+    #[test]
+    fn a_directory_that_was_found_while_it_was_made_is_not_prepared() {
+        use super::super::tree::{RecordedTree, TreeNode};
+        let nodes = || -> Vec<TreeNode> {
+            let lines = [
+                r#"{"name": "share"}"#,
+                r#"{"parent": 1, "name": "made", "directory": true}"#,
+                r#"{"parent": 2, "name": "file"}"#,
+            ];
+            lines.map(|line| serde_json::from_str(line).unwrap()).into()
+        };
+        let prepared = |found_until: u64| {
+            let mut tree = RecordedTree::new(nodes());
+            let found = TraceLine {
+                at_ns: 0,
+                took_ns: Some(found_until),
+                ..create(3, 2, 7, CREATED)
+            };
+            let made = TraceLine {
+                at_ns: 10,
+                took_ns: Some(10),
+                ..create(2, 1, 7, CREATED)
+            };
+            tree.follow(&found);
+            tree.follow(&made);
+            tree.finish().len()
+        };
+        assert_eq!(prepared(30), 0);
+        // It was there, and somebody removed it out of the capture's sight.
+        assert_eq!(prepared(5), 1);
     }
 }

@@ -5,8 +5,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use super::effect::is_open_shown;
 use super::step::CLOSED_BY_END;
-use super::tree::is_open_shown;
 use crate::trace::{SESSION_END, TraceCreate, TraceLine};
 
 /// The oplock levels that durable handles need (MS-SMB2 2.2.14).

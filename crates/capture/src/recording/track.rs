@@ -9,10 +9,11 @@ use smbench_model::trace::{Awaited, Builder, CreateDetail, Handle, PreparedName,
 use smbench_protocol::NtStatus;
 use smbench_protocol::command::create::{OplockLevel, access, attributes, share};
 
+use super::effect::is_open_shown;
 use super::fold;
 use super::order::{PlacedRecord, releases};
 use super::step::{self, CLOSED_BY_END, StepNames};
-use super::tree::{COPY, RecordedTree, is_open_shown};
+use super::tree::{COPY, RecordedTree};
 use crate::names::WILDCARDS;
 use crate::trace::TraceLine;
 

@@ -1,10 +1,12 @@
 //! The tree that must exist before a replay, as far as the operations show it.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use serde::Deserialize;
 use smbench_model::trace::PreparedName;
 
+use super::effect::is_open_shown;
 use super::step::CLOSED_BY_END;
 use crate::trace::{TraceCreate, TraceLine};
 
@@ -38,6 +40,9 @@ pub(super) struct TreeNode {
     /// Index among the prepared names.
     #[serde(skip)]
     made: Option<usize>,
+    /// The first answer to an operation that found the name.
+    #[serde(skip)]
+    found_ns: Option<u64>,
 }
 
 /// Whether a name exists.
@@ -49,24 +54,14 @@ enum NamePresence {
     Gone,
 }
 
-/// Returns whether the status of a request shows that its handle was open.
-pub(super) fn is_open_shown(status: &str) -> bool {
-    !matches!(
-        status,
-        "STATUS_FILE_CLOSED"
-            | "STATUS_INVALID_HANDLE"
-            | "STATUS_INVALID_PARAMETER"
-            | "STATUS_USER_SESSION_DELETED"
-            | "STATUS_NETWORK_NAME_DELETED"
-    )
-}
-
 /// The names of a capture, and what operations did to them so far.
 pub(super) struct RecordedTree {
     nodes: Vec<TreeNode>,
     prepared: Vec<(String, PreparedName)>,
     /// Opens that delete their file when they are closed.
     deleting: HashMap<u64, bool>,
+    /// From the request to the answer of the line that is followed.
+    line_ns: Range<u64>,
 }
 
 impl RecordedTree {
@@ -91,6 +86,7 @@ impl RecordedTree {
             nodes,
             prepared: Vec::new(),
             deleting: HashMap::new(),
+            line_ns: 0..0,
         }
     }
 
@@ -139,6 +135,7 @@ impl RecordedTree {
         let (Some(path), Some(status)) = (line.path, line.status.as_deref()) else {
             return;
         };
+        self.line_ns = line.at_ns..line.at_ns + line.took_ns.unwrap_or(0);
         let is_done = status == "STATUS_SUCCESS";
         if let Some(create) = &line.create {
             self.follow_create(line, path, create, status);
@@ -271,7 +268,11 @@ impl RecordedTree {
         if let (true, Some(place)) = (is_directory, made) {
             self.prepared[place].1 = PreparedName::Directory;
         }
-        let Some(node) = self.node(path) else { return };
+        let done = self.line_ns.end;
+        let Some(node) = self.node_mut(path) else {
+            return;
+        };
+        node.found_ns = Some(node.found_ns.map_or(done, |first| first.min(done)));
         // No stream is a directory: such a name is another one of its file.
         let is_directory = is_directory || node.directory == Some(true);
         if node.state != NamePresence::Unknown || (is_directory && node.name.contains(':')) {
@@ -316,8 +317,16 @@ impl RecordedTree {
 
     fn created(&mut self, path: u32) {
         self.parent_found(path);
-        if let Some(node) = self.node_mut(path) {
-            (node.state, node.made) = (NamePresence::There, None);
+        let sent = self.line_ns.start;
+        let Some(node) = self.node_mut(path) else {
+            return;
+        };
+        node.state = NamePresence::There;
+        let found = node.found_ns;
+        // Who found it was under way at the same time, and came after this.
+        let place = node.made.take().filter(|_| found > Some(sent));
+        if let Some(place) = place {
+            self.prepared[place].0.clear();
         }
     }
 
@@ -373,6 +382,7 @@ impl RecordedTree {
                 self.found(number, is_directory, size);
             }
         }
+        self.prepared.retain(|(name, _)| !name.is_empty());
         std::mem::take(&mut self.prepared)
     }
 
