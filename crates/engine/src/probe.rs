@@ -58,8 +58,8 @@ pub struct Probe {
     /// Each dialect of this build, and whether the server accepted it when only
     /// that one was offered.
     pub dialects: Vec<(Dialect, Result<(), String>)>,
-    /// Each signing algorithm, and whether the server set up a session signed with it: in the
-    /// dialect of `session` if that one has only this algorithm, else in 3.1.1.
+    /// Each signing algorithm, and whether the server set up a session signed with it. The
+    /// dialect is that of `session` if it has only this algorithm, else 3.1.1.
     pub signing: Vec<(SigningAlgorithm, Result<(), String>)>,
     /// Each cipher, and whether the server set up a session encrypted with it when
     /// only that one was offered.
