@@ -117,15 +117,20 @@ impl SmbState {
             .get_or_insert_with(|| ledger.add_connection(address))
     }
 
-    /// Keeps a request until its answer.
-    fn wait(&mut self, id: u64, request: OpenRequest, ledger: &mut CaptureLedger) {
-        let at = request.sent;
-        if let Some(session) = request.session
+    /// Notes that a session has this connection.
+    fn join(&mut self, session: Option<SessionNumber>, ledger: &mut CaptureLedger) {
+        if let Some(session) = session
             && self.sessions.insert(session)
             && let Some(record) = ledger.sessions.get(Some(session))
         {
             record.connections += 1;
         }
+    }
+
+    /// Keeps a request until its answer.
+    fn wait(&mut self, id: u64, request: OpenRequest, ledger: &mut CaptureLedger) {
+        let at = request.sent;
+        self.join(request.session, ledger);
         if self.pending.len() >= PENDING_MAX {
             // The answers were lost.
             let oldest = self

@@ -254,11 +254,10 @@ impl CaptureLedger {
 
     /// Notes in the trace that a session ended without a log-off.
     pub(crate) fn end_session(&mut self, session: SessionNumber, connection: u32, at: Moment) {
-        let Some(record) = self.sessions.get(Some(session)) else {
+        let Some(record) = self.sessions.end(session) else {
             return;
         };
-        let was_over = std::mem::replace(&mut record.is_over, true);
-        if was_over || record.requests == 0 || !self.slice.has_time(at) {
+        if record.requests == 0 || !self.slice.has_time(at) {
             return;
         }
         self.requests += 1;

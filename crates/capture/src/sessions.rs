@@ -22,10 +22,12 @@ pub(crate) struct SessionRecord {
     pub(crate) is_of_user: bool,
     /// Requests in the slice.
     pub(crate) requests: u64,
-    /// Connections with requests that have not ended.
+    /// Its id, which the server may give again after its end.
+    key: Option<SessionKey>,
+    /// Connections that have not ended.
     pub(crate) connections: u32,
     /// It was logged off, or ended in another way.
-    pub(crate) is_over: bool,
+    is_over: bool,
     /// Messages that could not be decrypted.
     pub(crate) encrypted: u64,
     pub(crate) cipher: Option<String>,
@@ -67,9 +69,21 @@ impl SessionTable {
         self.add(None)
     }
 
-    /// Forgets an id: the server may give it again. Returns its session.
-    pub(crate) fn forget(&mut self, server: IpAddr, id: u64) -> Option<SessionNumber> {
-        self.by_id.remove(&SessionKey { server, id })
+    /// Returns the session that has an id now.
+    pub(crate) fn find(&self, server: IpAddr, id: u64) -> Option<SessionNumber> {
+        self.by_id.get(&SessionKey { server, id }).copied()
+    }
+
+    /// Ends a session: the server may give its id again. Returns it, unless it ended before.
+    pub(crate) fn end(&mut self, number: SessionNumber) -> Option<&SessionRecord> {
+        let record = self.all.get_mut(number as usize)?;
+        if std::mem::replace(&mut record.is_over, true) {
+            return None;
+        }
+        if let Some(key) = &record.key {
+            self.by_id.remove(key);
+        }
+        Some(record)
     }
 
     fn add(&mut self, key: Option<SessionKey>) -> Option<SessionNumber> {
@@ -79,7 +93,10 @@ impl SessionTable {
         }
         // The cast is safe: the number is bounded.
         let number = self.all.len() as SessionNumber;
-        self.all.push(SessionRecord::default());
+        self.all.push(SessionRecord {
+            key,
+            ..SessionRecord::default()
+        });
         if let Some(key) = key {
             self.by_id.insert(key, number);
         }

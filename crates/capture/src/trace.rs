@@ -105,6 +105,9 @@ pub struct TraceCreate {
     /// The oplock level that was granted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub granted: Option<u8>,
+    /// Whether a durable handle was granted.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub kept: bool,
     /// CreateAction of the answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub action: Option<u32>,

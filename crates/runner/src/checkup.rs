@@ -129,6 +129,7 @@ impl Checkup<'_> {
             let run = match run {
                 // If the first one fails, so do all others.
                 Err(failure) if at == 0 => return Err(failure),
+                Err(Failure::Interrupted) => Err("interrupted".to_owned()),
                 Err(failure) => Err(failure.to_string()),
                 Ok(run) => Ok(run),
             };

@@ -268,7 +268,9 @@ impl Receiver<'_> {
             }
             cifs_code::SESSION_SETUP_ANDX => self.cifs_logged_on(request, status, ids),
             cifs_code::LOGOFF_ANDX if status == SUCCESS => {
-                self.state.cifs.users.remove(&ids.user);
+                if let Some(Some(session)) = self.state.cifs.users.remove(&ids.user) {
+                    self.ledger.sessions.end(session);
+                }
             }
             cifs_code::TREE_CONNECT_ANDX if status == SUCCESS => {
                 self.state.trees.insert(ids.tree.into(), request.line.path);

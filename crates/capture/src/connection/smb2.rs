@@ -200,9 +200,8 @@ impl Receiver<'_> {
             }
             code::LOGOFF if is_done => {
                 let server = self.state.server();
-                let session = self.ledger.sessions.forget(server, ids.session);
-                if let Some(record) = self.ledger.sessions.get(session) {
-                    record.is_over = true;
+                if let Some(session) = self.ledger.sessions.find(server, ids.session) {
+                    self.ledger.sessions.end(session);
                 }
             }
             code::TREE_CONNECT if is_done => {
@@ -242,6 +241,7 @@ impl Receiver<'_> {
             return;
         };
         create.granted = Some(opened.oplock);
+        create.kept = opened.is_durable;
         create.action = Some(opened.action);
         create.size = Some(opened.size);
         let is_directory =
@@ -272,7 +272,7 @@ impl Receiver<'_> {
             return;
         }
         let server = self.state.server();
-        if let Some(session) = self.ledger.sessions.forget(server, previous) {
+        if let Some(session) = self.ledger.sessions.find(server, previous) {
             let connection = request.line.connection;
             self.ledger.end_session(session, connection, at);
         }
@@ -291,6 +291,7 @@ impl Receiver<'_> {
                 self.state.logons.remove(&ids.session);
                 let server = self.state.server();
                 request.session = self.ledger.sessions.of(server, ids.session);
+                self.state.join(request.session, self.ledger);
                 Self::end_logon(&mut logon, bytes);
                 self.find_keys(request.session, ids.session, &logon);
                 let cipher = self.state.smb2.cipher_name();

@@ -24,6 +24,13 @@ impl NameShown {
     pub(super) fn of_name(line: &TraceLine) -> Self {
         match line.status.as_deref() {
             Some("STATUS_OBJECT_NAME_NOT_FOUND" | "STATUS_OBJECT_PATH_NOT_FOUND") => Self::Absent,
+            Some("STATUS_OBJECT_NAME_COLLISION") => Self::Present,
+            Some("STATUS_SUCCESS") => match &line.create {
+                Some(create) if create.action.is_some_and(|action| action != CREATED) => {
+                    Self::Present
+                }
+                _ => Self::Nothing,
+            },
             _ => Self::Nothing,
         }
     }
@@ -74,7 +81,7 @@ pub(super) fn in_order_of_effect<'a>(
     sent: Vec<PlacedRecord<'a>>,
     parent: impl Fn(u32) -> Option<u32>,
 ) -> Vec<PlacedRecord<'a>> {
-    // Records under way that found a directory, and the last one that made a name, by name.
+    // Records under way that found a name, and the last one that made it, by name.
     let mut found: HashMap<u32, Vec<usize>> = HashMap::new();
     let mut made: HashMap<u32, usize> = HashMap::new();
     let mut shown = Vec::new();
@@ -113,20 +120,24 @@ pub(super) fn in_order_of_effect<'a>(
 }
 
 /// Puts records in an order that has these precedences and those of each track. Where they
-/// contradict each other, the order of sending decides.
+/// contradict each other, the record that was sent first goes first.
 fn in_order(sent: Vec<PlacedRecord<'_>>, mut known: Vec<Precedence>) -> Vec<PlacedRecord<'_>> {
     if known.is_empty() {
         return sent;
-    }
-    let mut last: HashMap<u32, usize> = HashMap::new();
-    for (then, record) in sent.iter().enumerate() {
-        let before = last.insert(record.track, then);
-        known.extend(before.map(|first| Precedence { first, then }));
     }
     known.sort_unstable();
     let mut awaited = vec![0_u32; sent.len()];
     for one in &known {
         awaited[one.then] += 1;
+    }
+    // The next record of the same track.
+    let mut next: Vec<Option<usize>> = vec![None; sent.len()];
+    let mut last: HashMap<u32, usize> = HashMap::new();
+    for (at, record) in sent.iter().enumerate() {
+        if let Some(before) = last.insert(record.track, at) {
+            next[before] = Some(at);
+            awaited[at] += 1;
+        }
     }
     let free = (0..sent.len()).filter(|&at| awaited[at] == 0);
     let mut free: BinaryHeap<_> = free.map(Reverse).collect();
@@ -135,10 +146,8 @@ fn in_order(sent: Vec<PlacedRecord<'_>>, mut known: Vec<Precedence>) -> Vec<Plac
     let mut oldest = 0;
     while placed.len() < left.len() {
         let at = free.pop().map(|Reverse(at)| at).unwrap_or_else(|| {
-            oldest += left[oldest..]
-                .iter()
-                .take_while(|one| one.is_none())
-                .count();
+            let gone = left[oldest..].iter().take_while(|one| one.is_none());
+            oldest += gone.count();
             oldest
         });
         // One that was placed against a precedence may become free later.
@@ -147,10 +156,11 @@ fn in_order(sent: Vec<PlacedRecord<'_>>, mut known: Vec<Precedence>) -> Vec<Plac
         };
         placed.push(record);
         let from = known.partition_point(|one| one.first < at);
-        for one in known[from..].iter().take_while(|one| one.first == at) {
-            awaited[one.then] -= 1;
-            if awaited[one.then] == 0 {
-                free.push(Reverse(one.then));
+        let shown = known[from..].iter().take_while(|one| one.first == at);
+        for then in shown.map(|one| one.then).chain(next[at]) {
+            awaited[then] -= 1;
+            if awaited[then] == 0 {
+                free.push(Reverse(then));
             }
         }
     }
@@ -245,6 +255,31 @@ mod tests {
             let (tracks, awaits) = order(8);
             assert_eq!(tracks, [0, 2, 1]);
             assert_eq!(awaits.get(&1), Some(&vec![awaited(0, 0, 0)]));
+        }
+    }
+
+    #[test]
+    fn who_finds_a_file_that_is_just_made_waits_for_it() {
+        let collision = TraceLine {
+            status: Some("STATUS_OBJECT_NAME_COLLISION".to_owned()),
+            ..create(3, 1, 7, 1)
+        };
+        for found in [create(3, 1, 7, 1), collision] {
+            let make = create(3, 2, 7, CREATED);
+            let record = |track, sent, done, line| PlacedRecord {
+                track,
+                record: 0,
+                sent,
+                done,
+                lines: std::slice::from_ref(line),
+            };
+            let sent = vec![record(0, 0, 30, &found), record(1, 5, 15, &make)];
+            let placed = in_order_of_effect(sent, |_| None);
+            let mut finder = OrderFinder::default();
+            placed.iter().for_each(|one| finder.add(one, |_| None));
+            let awaits = finder.finish();
+            assert_eq!(awaits.get(&0), Some(&vec![awaited(0, 1, 0)]));
+            assert_eq!(awaits.get(&1), None);
         }
     }
 

@@ -9,10 +9,6 @@ use super::effect::is_open_shown;
 use super::step::CLOSED_BY_END;
 use crate::trace::{SESSION_END, TraceCreate, TraceLine};
 
-/// The oplock levels that durable handles need (MS-SMB2 2.2.14).
-const BATCH: u8 = 9;
-const LEASE: u8 = 0xff;
-
 /// A file that a session has open.
 #[derive(Clone, Copy)]
 struct OpenedFile {
@@ -95,11 +91,11 @@ impl SessionEnds {
     }
 }
 
-/// Returns whether the server keeps a handle when its connection ends.
+/// Returns whether the server keeps a handle when its connection ends. The answer to a request
+/// for an earlier durable handle does not repeat that it is one (MS-SMB2 3.3.5.9.7).
 fn is_durable(create: &TraceCreate) -> bool {
     let mut contexts = create.contexts.iter();
-    let is_granted = matches!(create.granted, Some(BATCH | LEASE));
-    is_granted && contexts.any(|name| matches!(name.as_str(), "DHnQ" | "DH2Q" | "DHnC" | "DH2C"))
+    create.kept || contexts.any(|name| matches!(name.as_str(), "DHnC" | "DH2C"))
 }
 
 #[cfg(test)]
@@ -151,10 +147,10 @@ mod tests {
         assert_eq!(follow(line("logoff", None, None)), [(21, 3), (22, 4)]);
         assert_eq!(follow(line("logoff", None, None)), []);
         // Without a log-off, durable handles stay.
-        for (handle, contexts) in [(5, vec!["DH2Q".to_owned()]), (6, Vec::new())] {
+        for (handle, kept) in [(5, true), (6, false)] {
             let create = TraceCreate {
-                contexts,
-                granted: Some(BATCH),
+                contexts: vec!["DH2Q".to_owned()],
+                kept,
                 ..TraceCreate::default()
             };
             follow(TraceLine {

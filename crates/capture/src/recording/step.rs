@@ -45,7 +45,7 @@ pub(super) fn not_replayed(line: &TraceLine, status: NtStatus) -> Option<&'stati
         NtStatus::CANNOT_DELETE => "deletions of read-only files: a replay makes none",
         // It would wait for ever.
         NtStatus::CANCELLED => "requests that were cancelled",
-        // So was a LOCK that waited for what its end closed.
+        // The end of a session also cancels a LOCK that waits.
         NtStatus::RANGE_NOT_LOCKED if line.pending => "requests that were cancelled",
         NtStatus::USER_SESSION_DELETED | NtStatus::NETWORK_NAME_DELETED => {
             "requests of a session or a tree that had ended"

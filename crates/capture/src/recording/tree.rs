@@ -273,7 +273,7 @@ impl RecordedTree {
             return;
         };
         node.found_ns = Some(node.found_ns.map_or(done, |first| first.min(done)));
-        // No stream is a directory: such a name is another one of its file.
+        // A stream is no directory. Such a name is another name of the directory.
         let is_directory = is_directory || node.directory == Some(true);
         if node.state != NamePresence::Unknown || (is_directory && node.name.contains(':')) {
             return;

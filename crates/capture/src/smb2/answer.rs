@@ -1,6 +1,7 @@
 //! Answers of SMB2.
 
 use super::code;
+use super::request::contexts;
 use crate::fields::Fields;
 
 /// The fields of an answer that a trace needs.
@@ -23,6 +24,8 @@ pub(crate) struct CreateAnswer {
     /// EndofFile.
     pub(crate) size: u64,
     pub(crate) attributes: u32,
+    /// A durable handle was granted (MS-SMB2 2.2.14.2.3, 2.2.14.2.12).
+    pub(crate) is_durable: bool,
 }
 
 /// Reads the body of an answer that succeeded.
@@ -59,5 +62,8 @@ fn create_answer(fields: Fields<'_>) -> Option<CreateAnswer> {
         action: fields.u32(68)?,
         size: fields.u64(112)?,
         attributes: fields.u32(120)?,
+        is_durable: contexts(fields, 144)
+            .iter()
+            .any(|(name, _)| matches!(*name, "DHnQ" | "DH2Q")),
     })
 }

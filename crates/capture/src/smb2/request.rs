@@ -200,12 +200,24 @@ fn create(fields: Fields<'_>) -> Option<CreateFields> {
         options: fields.u32(104)?,
         ..CreateFields::default()
     };
-    let (mut at, end) = (fields.u32(112)? as usize, fields.u32(116)? as usize);
-    if end == 0 {
-        return Some(create);
+    for (name, context) in contexts(fields, 112) {
+        create.contexts.push(name.to_owned());
+        create.take(name, context);
     }
+    Some(create)
+}
+
+/// Returns the contexts of a CREATE that have names of four letters. `field` is where the
+/// message says how far they begin, and how long they are (MS-SMB2 2.2.13, 2.2.14).
+pub(super) fn contexts<'a>(fields: Fields<'a>, field: usize) -> Vec<(&'a str, Fields<'a>)> {
+    let mut contexts = Vec::new();
+    let place = fields.u32(field).zip(fields.u32(field + 4));
+    let Some((begin, 1..)) = place else {
+        return contexts;
+    };
+    let mut at = begin as usize;
     // Each context begins with the distance to the next.
-    while create.contexts.len() < CONTEXTS_MAX {
+    for _ in 0..CONTEXTS_MAX {
         let Some(context) = fields.0.get(at..).map(Fields) else {
             break;
         };
@@ -214,13 +226,12 @@ fn create(fields: Fields<'_>) -> Option<CreateFields> {
         };
         let is_text = name.iter().all(u8::is_ascii_alphanumeric);
         if is_text && let Ok(name) = str::from_utf8(name) {
-            create.contexts.push(name.to_owned());
-            create.take(name, context);
+            contexts.push((name, context));
         }
         match context.u32(0) {
             Some(next) if next >= 16 => at += next as usize,
             _ => break,
         }
     }
-    Some(create)
+    contexts
 }

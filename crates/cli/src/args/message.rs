@@ -63,21 +63,15 @@ fn meant(error: &clap::Error, command: &[String], root: &Command) -> String {
             if let Some((_, option)) = same.filter(|(_, option)| has(option)) {
                 return format!(" (did you mean {option}?)");
             }
-            if known.is_empty() {
-                misplaced_argument(&words, &written)
-            } else {
-                None
-            }
+            misplaced_argument(&words, &written)
         }
         _ => None,
     };
-    if let Some(advice) = advice {
-        return format!("; {advice}");
+    let known: Vec<_> = known.iter().map(String::as_str).collect();
+    match (suggestion(&written, &known), advice) {
+        (near, Some(advice)) if near.is_empty() => format!("; {advice}"),
+        (near, _) => near,
     }
-    suggestion(
-        &written,
-        &known.iter().map(String::as_str).collect::<Vec<_>>(),
-    )
 }
 
 /// Options of other programs that measure storage, and their names here.
@@ -97,7 +91,8 @@ const SYNONYMS: [(&str, &str); 9] = [
 fn misplaced_word(command: &[&str], written: &str) -> Option<String> {
     match command {
         ["import"] => import(written).map(str::to_owned),
-        ["profiles"] if written != "list" => Some(format!(
+        ["profiles"] if written == "list" => Some("smbench profiles lists them".to_owned()),
+        ["profiles"] => Some(format!(
             "to print a profile: smbench profiles show {written}"
         )),
         _ => None,
@@ -108,15 +103,17 @@ fn misplaced_word(command: &[&str], written: &str) -> Option<String> {
 fn misplaced_argument(command: &[&str], written: &str) -> Option<String> {
     let bare = written.trim_start_matches('-');
     let is_option = bare.len() < written.len();
+    let is_negative = is_option && bare.starts_with(|c: char| c.is_ascii_digit());
     let advice = match command {
         [] if is_option => "options come after the command, for example smbench run --json -",
         ["lab", _] if !is_option => {
             return Some(format!("put -- before the command: -- {written}"));
         }
         ["gate", ..] if written == "--target" => "write the URL after the baseline",
-        _ if is_option && bare.starts_with(|c: char| c.is_ascii_digit()) => {
-            "no value is below zero"
+        ["compare" | "gate", ..] if is_negative => {
+            "write a whole condition, for example --fail-if 'throughput < -5%'"
         }
+        _ if is_negative => "no size, time or count is below zero",
         _ => return None,
     };
     Some(advice.to_owned())
@@ -146,6 +143,8 @@ fn without_usage(rendered: &str) -> String {
             match line.strip_prefix("tip: ") {
                 // Of clap, for words that begin with a dash and are no options.
                 Some(tip) if tip.starts_with("to pass '") => text,
+                // An advice says more.
+                Some(tip) if tip.ends_with(" exists") && tip.starts_with('\'') => text,
                 // clap suggests names that are far from the written one.
                 Some(tip) if tip.contains(" similar ") => text,
                 Some(tip) => format!("{text}; {tip}"),

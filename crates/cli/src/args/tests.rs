@@ -49,31 +49,6 @@ fn mistakes_take_one_line() {
             "unexpected argument '--config' found (see smbench run --help)",
         ),
         (
-            &["smbench", "run", "--runtime", "10s"],
-            "unexpected argument '--runtime' found (did you mean --duration?)",
-        ),
-        (
-            &["smbench", "run", "-d", "-1"],
-            "unexpected argument '-1' found; no value is below zero",
-        ),
-        (
-            &["smbench", "-p", "mix", "run"],
-            "unexpected argument '-p' found; options come after the command, for example \
-             smbench run --json -",
-        ),
-        (
-            &["smbench", "profiles", "mix"],
-            "unrecognized subcommand 'mix'; to print a profile: smbench profiles show mix",
-        ),
-        (
-            &["smbench", "lab", "samba", "ls"],
-            "unexpected argument 'ls' found; put -- before the command: -- ls",
-        ),
-        (
-            &["smbench", "gate", "a.json", "--target", "smb://a@h/s"],
-            "unexpected argument '--target' found; write the URL after the baseline",
-        ),
-        (
             &["smbench", "import", "fio", "job.fio"],
             "unrecognized subcommand 'fio'; fio jobs are not imported: docs/from/fio.md shows how \
              to write one as a profile",
@@ -99,6 +74,57 @@ fn mistakes_take_one_line() {
             &["smbench", "run", "--password-file", "x"],
             "the following required arguments were not provided: <URL|--target <URL>> \
              (see smbench run --help)",
+        ),
+    ] {
+        assert_eq!(message(args), expected);
+    }
+}
+
+#[test]
+fn misplaced_words_are_answered_with_what_to_write() {
+    for (args, expected) in [
+        (
+            &["smbench", "run", "--runtime", "10s"][..],
+            "unexpected argument '--runtime' found (did you mean --duration?)",
+        ),
+        (
+            &["smbench", "run", "-d", "-1"],
+            "unexpected argument '-1' found; no size, time or count is below zero",
+        ),
+        (
+            &["smbench", "-p", "mix", "run"],
+            "unexpected argument '-p' found; options come after the command, for example \
+             smbench run --json -",
+        ),
+        (
+            &["smbench", "profiles", "mix"],
+            "unrecognized subcommand 'mix'; to print a profile: smbench profiles show mix",
+        ),
+        (
+            &["smbench", "profiles", "shwo", "mix"],
+            "unrecognized subcommand 'shwo' (did you mean show?)",
+        ),
+        (
+            &["smbench", "profiles", "list"],
+            "unrecognized subcommand 'list'; smbench profiles lists them",
+        ),
+        (
+            &["smbench", "compare", "a.json", "b.json", "--fail-if", "-5%"],
+            "unexpected argument '-5' found; write a whole condition, for example --fail-if \
+             'throughput < -5%'",
+        ),
+        (
+            &["smbench", "--json", "-", "run"],
+            "unexpected argument '--json' found; options come after the command, for example \
+             smbench run --json -",
+        ),
+        (
+            &["smbench", "lab", "samba", "ls"],
+            "unexpected argument 'ls' found; put -- before the command: -- ls",
+        ),
+        (
+            &["smbench", "gate", "a.json", "--target", "smb://a@h/s"],
+            "unexpected argument '--target' found; write the URL after the baseline",
         ),
     ] {
         assert_eq!(message(args), expected);

@@ -1,4 +1,4 @@
-//! Hands recorders over between workers and the coordinator: filled ones against empty ones.
+//! Takes filled recorders from workers, and gives them empty ones.
 //!
 //! A worker comes here once per interval, to push one recorder and pop another. The
 //! coordinator merges the recorders. If the coordinator is delayed for long,

@@ -245,7 +245,7 @@ fn sessions_that_stand_on_a_connection_count_if_the_next_is_refused() {
     let record = execute(run, &mut Unobserved, &Cancel::default()).unwrap();
     let point = &record.load_points[0];
     let attempts = point.setup.attempts.as_ref().unwrap();
-    // The rest of the connection with the first refusal is refused, and a further connection.
+    // The server accepts 14 clients and refuses ten.
     assert_eq!(point.setup.session.len(), 14, "{attempts:?}");
     assert_eq!((attempts.ended, attempts.failed()), (24, 10));
     assert_eq!(point.clients_served, 14);

@@ -11,7 +11,6 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use hdrhistogram::Histogram;
 use smbench_engine::Cancel;
 use smbench_engine::run::{Unobserved, execute};
 use smbench_formats::loadfile;
@@ -104,12 +103,10 @@ fn a_stall_shows_in_response_times_and_hides_in_service_times() {
     let (point, _) = relayed(script, &options);
     let reads = point.ops.window(OpKind::Read);
     let stalled = STALL.as_nanos() as u64;
-    let corrected = reads.latency().value_at_quantile(0.99);
+    let corrected = reads.latency().value_at_quantile(0.995);
+    let uncorrected = reads.service.value_at_quantile(0.995);
     assert!(corrected >= stalled * 9 / 10, "{corrected}");
-    // On a busy machine some reads take long, but not those that only had to wait.
-    let long = |times: &Histogram<u64>| times.count_between(stalled / 2, u64::MAX);
-    let (corrected, uncorrected) = (long(reads.latency()), long(&reads.service));
-    assert!(corrected > 10 * uncorrected, "{corrected} {uncorrected}");
+    assert!(uncorrected < stalled / 2, "{uncorrected}");
     // The read in flight is in both.
     assert!(reads.service.max() >= stalled);
     // Every operation due in the window is counted, sent or not.

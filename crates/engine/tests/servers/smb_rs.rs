@@ -166,7 +166,7 @@ fn both_drivers_do_the_same_operations_on_samba() {
                 work: WorkSpec {
                     clients: Some("1".parse().unwrap()),
                     outstanding: Some(outstanding),
-                    duration: Some(Duration::from_secs(1)),
+                    duration: Some(Duration::from_secs(3)),
                     verify: Some(Verify::ReadBack),
                     ..short().work
                 },
@@ -194,8 +194,7 @@ fn both_drivers_do_the_same_operations_on_samba() {
                 .filter(|kind| !following.contains(kind))
                 .map(|kind| point.ops.whole(kind).count)
                 .sum();
-            // How many there are depends on the machine.
-            assert!(actions > 0, "{driver}");
+            assert!(actions > 100, "{driver}: {actions}");
             assert_eq!(counts, expected(&plan, actions), "{driver} {outstanding}");
             assert_eq!(std::fs::read_dir(samba.data_dir()).unwrap().count(), 0);
             plan.digest()

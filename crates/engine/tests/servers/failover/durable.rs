@@ -17,9 +17,7 @@ const TIMES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(32)];
 
 /// Runs plans with more and more time after each event, until all clients were back before the
 /// next event and before the end of the window. On a busy machine that takes long, and only then
-/// each event has its own losses. There, Samba may also end the previous session of a client
-/// before it sees that the connection is lost, which closes the handles. The last run counts in
-/// any case.
+/// each event has its own losses. The last run counts in any case.
 fn run_with_time(plan_of: impl Fn(Duration) -> Plan) -> LoadPointRecord {
     let mut time = TIMES[0];
     loop {
@@ -50,9 +48,7 @@ fn are_back_in_time(record: &RunRecord, time: Duration) -> bool {
         // A blackout begins before the loss.
         let last = lost.iter().filter(|lost| **lost < event + time).max();
         let blackout = Duration::from_nanos(losses.blackout.max());
-        losses.still_away() == 0
-            && losses.handles.lost.is_empty()
-            && last.is_some_and(|last| *last + blackout < event + time)
+        losses.still_away() == 0 && last.is_some_and(|last| *last + blackout < event + time)
     };
     point.dropouts.is_empty() && [0, 1].into_iter().all(|event| are_back(Some(event)))
 }
