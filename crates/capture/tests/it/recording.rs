@@ -11,7 +11,7 @@ use smbench_capture::{
 };
 use smbench_model::trace::{Recording, Verb};
 
-use crate::packets::fixture_path;
+use crate::packets::{fixture_path, read_all};
 
 /// Imports a capture into a folder.
 fn import(name: &str, folder: &Path, names: NameTreatment) {
@@ -97,4 +97,25 @@ fn a_folder_that_is_none_gets_one_line() {
          {\"command\":\"close\",\"session\":1,\"path\":9,\"handle\":8,\"status\":\"STATUS_SUCCESS\"}\n",
     );
     assert!(error().contains("1 close: handle 8 "), "{}", error());
+}
+
+/// The counts of durable handles are those of the answers in Wireshark.
+#[test]
+fn traces_have_the_ends_of_sessions_and_the_durable_handles_that_were_granted() {
+    for (name, ended, kept) in [
+        // It logs off.
+        ("smbclient-cifs-signed.pcap", 0, 0),
+        ("smbclient-cifs-plain.pcap", 1, 0),
+        ("smbtorture-contexts-2.1-unsigned.pcap", 4, 2),
+        // The server granted one durable handle of four that were asked for.
+        ("smbtorture-contexts-3.1.1-unsigned.pcap", 3, 1),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        import(name, folder.path(), NameTreatment::Hash);
+        let trace = File::open(folder.path().join(TRACE_FILE)).unwrap();
+        let trace = read_all(flate2::read::MultiGzDecoder::new(trace));
+        let lines = |part: &str| trace.lines().filter(|line| line.contains(part)).count();
+        assert_eq!(lines(r#""session_end""#), ended, "{name}");
+        assert_eq!(lines(r#""kept":true"#), kept, "{name}");
+    }
 }
