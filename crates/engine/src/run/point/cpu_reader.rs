@@ -188,6 +188,7 @@ async fn watch(
     stages.start(closed);
     let (server_open, tcp_open) = finished(at_open).await;
     let (server_close, tcp_close) = finished(at_close).await;
+    stages.finish().await;
     Seen {
         opened,
         closed,
@@ -287,6 +288,15 @@ mod tests {
     const HOUR: Nanos = Nanos(3_600_000_000_000);
 
     async fn seen(open: Nanos, what_ends_it: impl FnOnce(UnderLoad, &Cancel)) -> Seen {
+        seen_with(None, open, what_ends_it).await.0
+    }
+
+    /// The readings, and the numbers of those at the ends of stages.
+    async fn seen_with(
+        stage_ends: StageInstants,
+        open: Nanos,
+        what_ends_it: impl FnOnce(UnderLoad, &Cancel),
+    ) -> (Seen, Vec<usize>) {
         let begin = clock::now();
         let schedule = Schedule {
             begin,
@@ -305,13 +315,29 @@ mod tests {
         let cancel = Cancel::default();
         let (_schedules, schedules) = tokio::sync::watch::channel(Some(schedule));
         let cancelled = cancel.clone();
-        let (cpu_reader, _) =
-            CpuReader::start(schedule, schedules, None, cancelled, meters, load, kept).unwrap();
+        let (cpu_reader, mut readings) = CpuReader::start(
+            schedule, schedules, stage_ends, cancelled, meters, load, kept,
+        )
+        .unwrap();
         // Waits so that the thread has reached the window if it is open.
         tokio::time::sleep(Duration::from_millis(50)).await;
         what_ends_it(held, &cancel);
         let seen = tokio::time::timeout(Duration::from_secs(30), cpu_reader.seen());
-        seen.await.unwrap().unwrap()
+        let seen = seen.await.unwrap().unwrap();
+        let mut numbers = Vec::new();
+        while let Some(reading) = readings.recv().await {
+            numbers.push(reading.number);
+        }
+        numbers.sort_unstable();
+        (seen, numbers)
+    }
+
+    /// The last reading is started when nothing else is left to do.
+    #[tokio::test]
+    async fn no_reading_of_a_stage_is_lost() {
+        let ends = Some((1..=3).map(Nanos).collect());
+        let (_, numbers) = seen_with(ends, Nanos(0), |held, _| drop(held)).await;
+        assert_eq!(numbers, [0, 1, 2, 3, 4]);
     }
 
     #[tokio::test]

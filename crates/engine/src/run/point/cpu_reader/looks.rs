@@ -4,7 +4,7 @@
 use smbench_model::Nanos;
 use smbench_model::record::StageMemory;
 use tokio::sync::mpsc;
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, JoinSet};
 
 use super::{StageInstants, StageReading};
 use crate::machine::process::{self, Usage};
@@ -48,6 +48,8 @@ pub(super) struct StageLooks {
     done: usize,
     /// `None` if the load has no stages.
     tell: Option<mpsc::UnboundedSender<StageReading>>,
+    /// The readings that were started.
+    started: JoinSet<()>,
 }
 
 impl StageLooks {
@@ -61,6 +63,7 @@ impl StageLooks {
             tell: ends.is_some().then_some(tell),
             ends: ends.unwrap_or_default(),
             done: 0,
+            started: JoinSet::new(),
         }
     }
 
@@ -71,7 +74,7 @@ impl StageLooks {
         };
         let (look, number) = (self.look.clone(), self.done);
         self.done += 1;
-        tokio::task::spawn_blocking(move || {
+        self.started.spawn_blocking(move || {
             let (server, tcp) = look.read();
             // The coordinator may have ended already and dropped the receiver.
             let _ = tell.send(StageReading {
@@ -82,5 +85,12 @@ impl StageLooks {
                 memory: look.memory(),
             });
         });
+    }
+
+    /// Waits for the readings that were started: a runtime that ends drops those that no thread
+    /// has taken up yet.
+    pub(super) async fn finish(mut self) {
+        // One that panicked has told nothing, which a record of its stage shows.
+        while self.started.join_next().await.is_some() {}
     }
 }
