@@ -1,6 +1,7 @@
 //! The worker loop: one thread with its part of the clients of a load point.
 
 pub(crate) mod alarm;
+pub(crate) mod any_group;
 pub(crate) mod assignment;
 pub(crate) mod booking;
 pub(crate) mod cancelled;

@@ -137,8 +137,8 @@ impl<'a, T> Tasks<'a, T> {
     }
 
     /// Adds a task. It is polled for the first time by [`Tasks::next`].
-    pub(crate) fn push(&mut self, task: impl Future<Output = T> + 'a) {
-        self.tasks.push(Some(Box::pin(task)));
+    pub(crate) fn push(&mut self, task: Pin<Box<dyn Future<Output = T> + 'a>>) {
+        self.tasks.push(Some(task));
         self.left += 1;
         self.add_waker();
     }

@@ -1,6 +1,7 @@
 //! The data and the worker functions that every load point of a run needs.
 
 use std::io;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -21,6 +22,7 @@ use crate::machine::route::Locality;
 use crate::machine::server_cpu::Meter;
 use crate::machine::tcp::TcpWatch;
 use crate::run::error::RunError;
+use crate::worker::any_group::OpenGroups;
 use crate::worker::assignment::{Assignment, WorkerMessage, WorkerParts, WorkerResult};
 use crate::worker::notes::NoteDesk;
 use crate::worker::schedule::Schedule;
@@ -142,7 +144,10 @@ pub(crate) fn worker_maker<C: Connector, T: Supplies>(parts: WorkerParts<C, T>) 
         };
         let one = |_| -> WorkerFn {
             let parts = parts.clone();
-            Box::new(move |assignment, reports, start| work(assignment, parts, reports, start))
+            Box::new(move |assignment, reports, start| {
+                let parts: Rc<dyn OpenGroups> = Rc::new(parts);
+                work(assignment, &parts, reports, start)
+            })
         };
         (0..workers).map(one).collect()
     })

@@ -146,7 +146,7 @@ mod tests {
             let at = begin + Nanos(after);
             let mut is_set = false;
             let alarm = &alarm;
-            tasks.push(poll_fn(move |context| {
+            tasks.push(Box::pin(poll_fn(move |context| {
                 let now = clock::now();
                 if !is_set {
                     is_set = true;
@@ -155,7 +155,7 @@ mod tests {
                 }
                 assert!(now >= at, "{now:?} is before {at:?}");
                 Poll::Ready(group)
-            }));
+            })));
         }
         let woken = async {
             let mut woken = Vec::new();
@@ -175,7 +175,7 @@ mod tests {
         let mut tasks = Tasks::new(&poller).unwrap();
         tasks.push_helper(alarm.run(&cancel));
         let (mut is_set, alarm, cancel) = (false, &alarm, &cancel);
-        tasks.push(poll_fn(move |context| {
+        tasks.push(Box::pin(poll_fn(move |context| {
             if cancel.is_cancelled() {
                 return Poll::Ready(());
             }
@@ -187,7 +187,7 @@ mod tests {
                 cancel.cancel();
             }
             Poll::Pending
-        }));
+        })));
         let woken = runtime::local().unwrap().block_on(tasks.next());
         assert_eq!(woken.unwrap(), Some(()));
     }

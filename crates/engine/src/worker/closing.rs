@@ -7,32 +7,31 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use smbench_model::Nanos;
+use smbench_model::sessions::Caching;
 
-use crate::drivers::driver::Driver;
 use crate::machine::clock;
 use crate::machine::tasks::Tasks;
+use crate::worker::any_group::{AnyGroup, GroupLoad};
 use crate::worker::assignment::{Assignment, WorkerResult};
 use crate::worker::cancelled::{CANCEL_GRACE, cancelled_for};
-use crate::worker::group::Group;
 use crate::worker::load_control::LoadControl;
 use crate::worker::schedule::{Schedule, Schedules};
 use crate::worker::shared::Shared;
-use crate::worker::supply::Supply;
 
 /// Runs the operations after the load, unless the run was cancelled. Returns the
 /// groups that are still connected.
-pub(super) async fn close<D: Driver, S: Supply>(
+pub(super) async fn close(
     worker: &Assignment,
     shared: &Rc<RefCell<Shared>>,
     schedules: &Schedules,
-    mut groups: Vec<Group<D, S>>,
+    mut groups: Vec<Box<dyn AnyGroup>>,
     outcome: &mut WorkerResult,
-) -> std::io::Result<Vec<Group<D, S>>> {
+) -> std::io::Result<Vec<Box<dyn AnyGroup>>> {
     if !worker.plan.only().workload.closes() || worker.cancel.is_cancelled() {
         return Ok(groups);
     }
     for group in &mut groups {
-        group.close();
+        group.end_load();
     }
     let begin = clock::now();
     let Some(of_load) = *schedules.borrow() else {
@@ -45,14 +44,17 @@ pub(super) async fn close<D: Driver, S: Supply>(
     };
     let control = Rc::new(LoadControl::new(worker, schedule, schedules, None));
     let mut running = Tasks::new(&shared.borrow().sockets.poller)?;
-    for mut group in groups {
-        let (shared, control) = (Rc::clone(shared), Rc::clone(&control));
-        running.push(async move {
-            // The figures of the window are already complete.
-            let figures = RefCell::default();
-            let ended = group.run(&shared, &control, &figures).await;
-            (group, ended)
-        });
+    // The figures of the window are already complete.
+    let figures = Rc::default();
+    for group in groups {
+        running.push(group.run(GroupLoad {
+            shared: Rc::clone(shared),
+            control: Rc::clone(&control),
+            figures: Rc::clone(&figures),
+            under_load: None,
+            cost: worker.plan.largest_charge(),
+            caching: Caching::None,
+        }));
     }
     let mut remaining = Vec::with_capacity(running.len());
     let give_up = cancelled_for(&worker.cancel, CANCEL_GRACE);
@@ -61,8 +63,10 @@ pub(super) async fn close<D: Driver, S: Supply>(
         tokio::select! {
             ended = running.next() => match ended? {
                 None => break,
-                Some((group, Ok(()))) => remaining.push(group),
-                Some((group, Err(reason))) => outcome.drop_out(group.numbers(), &reason),
+                Some(ended) => match ended.how {
+                    Ok(()) => remaining.extend(ended.group),
+                    Err(reason) => outcome.drop_out(ended.clients.into_iter(), &reason),
+                },
             },
             () = &mut give_up => break,
         }

@@ -143,7 +143,7 @@ mod tests {
         let gauge = RefCell::new(Gauge::new(schedule));
         let mut tasks = Tasks::new(&poller).unwrap();
         tasks.push_helper(watch(&timer, &gauge));
-        tasks.push(async {
+        tasks.push(Box::pin(async {
             let pause = async || {
                 pause.set(TICK).unwrap();
                 poll_fn(|_| pause.poll_expired()).await.unwrap();
@@ -157,7 +157,7 @@ mod tests {
             while gauge.borrow().lateness.max() < held_up.0 - 2 * TICK.0 {
                 pause().await;
             }
-        });
+        }));
         let limit = Duration::from_secs(30);
         let watching = async { tokio::time::timeout(limit, tasks.next()).await.unwrap() };
         let watched = runtime::local().unwrap().block_on(watching);

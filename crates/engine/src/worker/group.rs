@@ -22,13 +22,12 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use smbench_model::Nanos;
-use smbench_model::sessions::Caching;
 use tokio::time::Sleep;
 
 use crate::drivers::driver::Driver;
 use crate::drivers::dropped::Dropped;
 use crate::machine::clock;
-use crate::smb::session::caching::Acknowledged;
+use crate::worker::any_group::GroupSetup;
 use crate::worker::booking::{Booking, Clients};
 use crate::worker::load_control::LoadControl;
 use crate::worker::member::Member;
@@ -43,12 +42,7 @@ pub(crate) struct Group<D, S> {
     pub(crate) driver: D,
     /// Number of the group on the worker's alarm clock.
     pub(crate) number: usize,
-    /// Caching granted for the files held open.
-    pub(super) granted: Vec<Caching>,
-    /// Number of breaks before the load.
-    pub(super) breaks: u64,
-    /// Durations and outcomes of the acknowledgements before the load.
-    pub(super) acknowledged: Vec<(Nanos, Acknowledged)>,
+    pub(super) setup: GroupSetup,
     pub(super) clients: Clients<S>,
     /// Index of the member that gets credits first in the next round.
     turn: usize,
@@ -68,9 +62,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
         Self {
             driver,
             number: 0,
-            granted: Vec::new(),
-            breaks: 0,
-            acknowledged: Vec::new(),
+            setup: GroupSetup::default(),
             clients: Clients::new(members, outstanding),
             turn: 0,
             held_back: HeldBack::default(),
@@ -79,11 +71,6 @@ impl<D: Driver, S: Supply> Group<D, S> {
             alarm_at: None,
             window_end: Nanos::MAX,
         }
-    }
-
-    /// Returns the numbers of the clients.
-    pub(super) fn numbers(&self) -> impl Iterator<Item = u32> {
-        self.clients.members.iter().map(|member| member.number)
     }
 
     /// Switches the clients to the operations after the load.

@@ -16,10 +16,11 @@ use smbench_model::load::SetupFailures;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
-use crate::drivers::driver::{Connector, Driver, Opened};
+use crate::drivers::driver::{Connector, Opened};
 use crate::machine::cancel::Cancel;
 use crate::machine::clock;
 use crate::smb::session::SessionError;
+use crate::worker::any_group::{AnyGroup, GroupSetup, OpenGroups};
 use crate::worker::assignment::{Assignment, WorkerMessage, WorkerParts, WorkerResult};
 use crate::worker::cancelled::{CANCEL_GRACE, cancelled_for, resume};
 use crate::worker::group::Group;
@@ -33,14 +34,14 @@ use crate::worker::waiting::WaitingGroups;
 /// Number of groups that one worker sets up, or logs off, in parallel.
 const SESSIONS_AT_ONCE: usize = 32;
 /// Sets up all groups of a worker; the first failure ends it.
-pub(super) async fn set_up<C: Connector, T: Supplies>(
+pub(super) async fn set_up(
     worker: &Rc<Assignment>,
-    parts: &Rc<WorkerParts<C, T>>,
+    parts: &Rc<dyn OpenGroups>,
     shared: &Rc<RefCell<Shared>>,
     reports: &mpsc::UnboundedSender<WorkerMessage>,
     start: &watch::Receiver<Option<Schedule>>,
     outcome: &mut WorkerResult,
-) -> Result<WaitingGroups<C::Driver, T::Supply>, SessionError> {
+) -> Result<WaitingGroups, SessionError> {
     let mut groups = 0..worker.groups.len();
     let mut running = JoinSet::new();
     let mut pace = worker.pace;
@@ -58,7 +59,7 @@ pub(super) async fn set_up<C: Connector, T: Supplies>(
             let pad = pad.clone();
             running.spawn_local(async move {
                 let clients = &worker.groups[group];
-                let opened = open_group(&worker, &parts, clients, pad.as_ref()).await;
+                let opened = parts.open(&worker, clients, pad.as_ref()).await;
                 opened.map_err(|error| (clients.len() as u32, error))
             });
             pace = pace.begun(now);
@@ -110,11 +111,11 @@ pub(super) async fn set_up<C: Connector, T: Supplies>(
 }
 
 /// Reports a group that is set up, and returns it.
-fn accepted<D: Driver, S: Supply>(
-    opened: Opened<Group<D, S>>,
+fn accepted(
+    opened: Opened<Box<dyn AnyGroup>>,
     reports: &mpsc::UnboundedSender<WorkerMessage>,
     outcome: &mut WorkerResult,
-) -> Group<D, S> {
+) -> Box<dyn AnyGroup> {
     let Opened {
         driver: mut group,
         session_setup,
@@ -125,11 +126,13 @@ fn accepted<D: Driver, S: Supply>(
         reclaimed: _,
         refused: _,
     } = opened;
-    group.granted = granted;
-    group.breaks = breaks;
-    group.acknowledged = acknowledged;
+    group.keep_setup(GroupSetup {
+        granted,
+        breaks,
+        acknowledged,
+    });
     let _ = reports.send(WorkerMessage::Ready {
-        clients: group.numbers().count() as u32,
+        clients: group.numbers().len() as u32,
         at: clock::now(),
     });
     outcome.connections += u64::from(connections);
@@ -141,11 +144,7 @@ fn accepted<D: Driver, S: Supply>(
 
 /// Logs off all sessions, which closes their files. Sessions without an answer when
 /// the time is up lose their connection.
-pub(super) async fn tear_down<D: Driver, S: Supply>(
-    groups: Vec<Group<D, S>>,
-    cancel: &Cancel,
-    limit: Duration,
-) {
+pub(super) async fn tear_down(groups: Vec<Box<dyn AnyGroup>>, cancel: &Cancel, limit: Duration) {
     let mut groups = groups.into_iter();
     let mut running = JoinSet::new();
     let all = async {
@@ -155,7 +154,7 @@ pub(super) async fn tear_down<D: Driver, S: Supply>(
             while running.len() < SESSIONS_AT_ONCE
                 && let Some(group) = groups.next()
             {
-                running.spawn_local(group.driver.close());
+                running.spawn_local(group.close());
             }
             if running.join_next().await.is_none() {
                 break;

@@ -12,25 +12,23 @@ use smbench_model::sessions::Caching;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use crate::drivers::driver::Driver;
 use crate::drivers::dropped::Dropped;
+use crate::worker::any_group::AnyGroup;
 use crate::worker::assignment::{Assignment, WorkerResult};
 use crate::worker::cancelled::resume;
-use crate::worker::group::Group;
 use crate::worker::schedule::Schedule;
 use crate::worker::shared::Shared;
-use crate::worker::supply::Supply;
 
 /// Groups of one worker that wait for the load to begin.
-pub(super) struct WaitingGroups<D, S> {
+pub(super) struct WaitingGroups {
     caching: Caching,
-    waiting: Vec<Group<D, S>>,
+    waiting: Vec<Box<dyn AnyGroup>>,
     /// Clients that cannot begin, and why.
     refused: Vec<(Vec<u32>, Dropped)>,
-    attentive: JoinSet<(Group<D, S>, Result<(), Dropped>)>,
+    attentive: JoinSet<(Box<dyn AnyGroup>, Result<(), Dropped>)>,
 }
 
-impl<D: Driver, S: Supply> WaitingGroups<D, S> {
+impl WaitingGroups {
     pub(crate) fn new(worker: &Assignment) -> Self {
         Self {
             caching: worker.plan.sessions.caching,
@@ -43,7 +41,7 @@ impl<D: Driver, S: Supply> WaitingGroups<D, S> {
     /// Adds a group, which waits for `start`, or until its sender is dropped.
     pub(super) fn push(
         &mut self,
-        mut group: Group<D, S>,
+        mut group: Box<dyn AnyGroup>,
         shared: &Rc<RefCell<Shared>>,
         start: &watch::Receiver<Option<Schedule>>,
     ) {
@@ -63,14 +61,14 @@ impl<D: Driver, S: Supply> WaitingGroups<D, S> {
     /// Adds a group to those that can begin, unless it was lost.
     fn prepare(
         &mut self,
-        mut group: Group<D, S>,
+        mut group: Box<dyn AnyGroup>,
         ended: Result<(), Dropped>,
         shared: &RefCell<Shared>,
     ) {
         let sockets = &shared.borrow().sockets;
-        match ended.and_then(|()| group.driver.begin_load(sockets)) {
+        match ended.and_then(|()| group.begin_load(sockets)) {
             Ok(()) => self.waiting.push(group),
-            Err(reason) => self.refused.push((group.numbers().collect(), reason)),
+            Err(reason) => self.refused.push((group.numbers(), reason)),
         }
     }
 
@@ -80,7 +78,7 @@ impl<D: Driver, S: Supply> WaitingGroups<D, S> {
         mut self,
         shared: &RefCell<Shared>,
         outcome: &mut WorkerResult,
-    ) -> Vec<Group<D, S>> {
+    ) -> Vec<Box<dyn AnyGroup>> {
         while let Some(joined) = self.attentive.join_next().await {
             let (group, ended) = joined.unwrap_or_else(resume);
             self.prepare(group, ended, shared);

@@ -12,25 +12,23 @@ use std::time::Duration;
 use smbench_model::Nanos;
 use smbench_model::event::EventAction;
 use smbench_model::load::Ramp;
-use smbench_model::record::{Dropout, Recorder};
-use smbench_model::sessions::Caching;
+use smbench_model::record::Dropout;
 use tokio::sync::mpsc;
 
-use crate::drivers::driver::{Connector, Driver};
-use crate::drivers::dropped::Dropped;
 use crate::machine::poller::Poller;
 use crate::machine::poller::polled::PolledTimer;
-use crate::machine::tasks::{Tasks, on_tokio};
+use crate::machine::tasks::Tasks;
 use crate::machine::{clock, process, runtime};
 use crate::worker::alarm::Alarm;
-use crate::worker::assignment::{Assignment, WorkerMessage, WorkerParts, WorkerResult};
-use crate::worker::booking::book_acknowledged;
+use crate::worker::any_group::{
+    AnyGroup, DueInstants, EndedGroup, GroupLoad, GroupStart, OpenGroups,
+};
+use crate::worker::assignment::{Assignment, WorkerMessage, WorkerResult};
 use crate::worker::cancelled::{CANCEL_GRACE, cancelled_for};
 use crate::worker::closing::close;
 use crate::worker::event_instants::EventInstants;
 use crate::worker::figures::Figures;
 use crate::worker::gauge;
-use crate::worker::group::Group;
 use crate::worker::load_control::LoadControl;
 use crate::worker::member::StageEnds;
 use crate::worker::notes::NotePad;
@@ -38,7 +36,6 @@ use crate::worker::recorder_exchange::IntervalRecorder;
 use crate::worker::schedule::{Schedule, Schedules};
 use crate::worker::setup;
 use crate::worker::shared::Shared;
-use crate::worker::supply::{Supplies, Supply};
 use crate::worker::under_load::UnderLoad;
 
 /// How often a worker without any answers checks whether an interval has ended.
@@ -61,9 +58,9 @@ impl Drop for GoneOnDrop<'_> {
 /// Carries out an assignment: sets up the sessions, waits for the schedule, runs
 /// the load, and closes everything. Returns `None` if the load point was called
 /// off.
-pub(crate) fn work<C: Connector, T: Supplies>(
+pub(crate) fn work(
     assignment: Assignment,
-    parts: WorkerParts<C, T>,
+    parts: &Rc<dyn OpenGroups>,
     reports: &mpsc::UnboundedSender<WorkerMessage>,
     mut start: Schedules,
 ) -> std::io::Result<Option<WorkerResult>> {
@@ -72,7 +69,7 @@ pub(crate) fn work<C: Connector, T: Supplies>(
         process::pin_to(cpu)?;
     }
     runtime::local()?.block_on(async {
-        let (worker, parts) = (Rc::new(assignment), Rc::new(parts));
+        let worker = Rc::new(assignment);
         let mut outcome = WorkerResult::default();
         let recording =
             IntervalRecorder::new(Arc::clone(&worker.exchange), worker.number, clock::now());
@@ -82,7 +79,7 @@ pub(crate) fn work<C: Connector, T: Supplies>(
             Rc::new(RefCell::new(pad))
         });
         let shared = Rc::new(RefCell::new(shared));
-        let setup = setup::set_up(&worker, &parts, &shared, reports, &start, &mut outcome);
+        let setup = setup::set_up(&worker, parts, &shared, reports, &start, &mut outcome);
         // On the heap, so that its memory is freed before the load.
         let waiting = match Box::pin(setup).await {
             Ok(waiting) => waiting,
@@ -131,14 +128,14 @@ async fn await_schedule(start: &mut Schedules) -> Option<Schedule> {
 
 /// Runs the clients through the schedule; returns the groups that are still
 /// connected.
-pub(crate) async fn put_load_on<D: Driver, S: Supply>(
+pub(crate) async fn put_load_on(
     worker: &Assignment,
     shared: &Rc<RefCell<Shared>>,
     schedule: Schedule,
     schedules: &Schedules,
-    groups: Vec<Group<D, S>>,
+    groups: Vec<Box<dyn AnyGroup>>,
     outcome: &mut WorkerResult,
-) -> std::io::Result<Vec<Group<D, S>>> {
+) -> std::io::Result<Vec<Box<dyn AnyGroup>>> {
     let plan = &*worker.plan;
     let poller = Rc::clone(&shared.borrow().sockets.poller);
     let alarm = if has_due_instants(worker) {
@@ -152,7 +149,7 @@ pub(crate) async fn put_load_on<D: Driver, S: Supply>(
     push_cuts(&mut running, worker, shared, schedule)?;
     for group in &groups {
         // Counted before the load, even if the load begins with the window.
-        count_setup(&mut shared.borrow_mut().recording.recorder, group);
+        group.count_setup(&mut shared.borrow_mut().recording.recorder);
     }
     tokio::time::sleep_until(clock::timer(schedule.begin)).await;
     let begin = clock::now();
@@ -160,7 +157,7 @@ pub(crate) async fn put_load_on<D: Driver, S: Supply>(
     let first = schedule.interval_at(begin);
     shared.borrow_mut().recording.turn(begin, first);
     let figures = Rc::new(RefCell::new(Figures::default()));
-    let out = groups.iter().flat_map(Group::numbers).collect();
+    let out = groups.iter().flat_map(|group| group.numbers()).collect();
     push_groups(&mut running, worker, shared, &control, &figures, groups);
     let Watched {
         remaining,
@@ -196,10 +193,10 @@ fn has_due_instants(worker: &Assignment) -> bool {
 
 /// Returns the tasks of a load without its groups: those that ring the alarm, measure this
 /// thread, and follow the coordinator.
-fn helpers<'a, G: 'a>(
+fn helpers(
     poller: &Rc<Poller>,
     control: &Rc<LoadControl>,
-) -> std::io::Result<Tasks<'a, EndedGroup<G>>> {
+) -> std::io::Result<Tasks<'static, EndedGroup>> {
     let mut tasks = Tasks::new(poller)?;
     if let Some(alarm) = control.alarm.clone() {
         let control = Rc::clone(control);
@@ -216,8 +213,8 @@ fn helpers<'a, G: 'a>(
 }
 
 /// Adds the helper that cuts connections where an event asks for it, if one does.
-fn push_cuts<'a, G: 'a>(
-    tasks: &mut Tasks<'a, EndedGroup<G>>,
+fn push_cuts(
+    tasks: &mut Tasks<'_, EndedGroup>,
     worker: &Assignment,
     shared: &RefCell<Shared>,
     schedule: Schedule,
@@ -247,86 +244,45 @@ fn push_cuts<'a, G: 'a>(
 }
 
 /// Adds a task for the load of each group.
-fn push_groups<'a, D: Driver, S: Supply + 'a>(
-    running: &mut Tasks<'a, EndedGroup<Group<D, S>>>,
+fn push_groups(
+    running: &mut Tasks<'_, EndedGroup>,
     worker: &Assignment,
     shared: &Rc<RefCell<Shared>>,
     control: &Rc<LoadControl>,
     figures: &Rc<RefCell<Figures>>,
-    groups: Vec<Group<D, S>>,
+    groups: Vec<Box<dyn AnyGroup>>,
 ) {
     let schedule = control.schedule();
-    let caches = worker.plan.sessions.caching != Caching::None;
-    let cost = worker.plan.largest_charge();
     let under_load = Rc::new(Cell::new(groups.len()));
-    let events = EventInstants::of(&worker.plan.work.events, schedule.open);
     let stages = worker.plan.work.stages.as_ref();
-    let stage_ends = stages.map(|stages| StageEnds::of(stages, schedule.open));
+    let mut start = GroupStart {
+        worker,
+        schedule,
+        events: EventInstants::of(&worker.plan.work.events, schedule.open),
+        stage_ends: stages.map(|stages| StageEnds::of(stages, schedule.open)),
+        number: 0,
+        clock: match control.alarm {
+            Some(_) => DueInstants::Some,
+            None => DueInstants::None,
+        },
+    };
     for (number, mut group) in groups.into_iter().enumerate() {
-        group.number = number;
-        group.window_end = schedule.close;
-        group.clients.begin = schedule.begin;
-        group.clients.events = events.clone();
-        // A host has a part of the clients, and a population too.
-        let all = schedule.clients.max(worker.clients);
-        group.driver.load_begins(schedule.begin, all);
-        for member in &mut group.clients.members {
-            member.observe(&schedule);
-            if let Some(ends) = &stage_ends {
-                member.divide(ends);
-            }
-            if control.alarm.is_some() {
-                // The schedule counts the clients of all populations.
-                let clients = schedule.clients.min(worker.clients);
-                let starts = schedule.begin + worker.start(member.number, clients);
-                let (clients, rate) = (worker.clients, worker.rate);
-                member.begin(&worker.plan, &worker.mix, clients, rate, starts);
-            }
-        }
-        let (shared, control) = (Rc::clone(shared), Rc::clone(control));
-        let (figures, under_load) = (Rc::clone(figures), Rc::clone(&under_load));
-        running.push(async move {
-            let how = group.run(&shared, &control, &figures).await;
-            let how = how.map_err(|reason| reason.with_cost(cost));
-            let at = clock::now();
-            under_load.set(under_load.get() - 1);
-            if under_load.get() == 0 {
-                control.end(&mut shared.borrow_mut().recording, at);
-            }
-            let clients: Vec<_> = group.numbers().collect();
-            // Other clients may still wait for an oplock or a lease of this group.
-            let group = match (&how, caches) {
-                (Ok(()), false) => Some(group),
-                (Ok(()), true) => {
-                    // On the heap, because few run at a time while every task
-                    // reserves the memory.
-                    on_tokio(Box::pin(group.driver.close())).await;
-                    None
-                }
-                (Err(_), _) => None,
-            };
-            EndedGroup {
-                clients,
-                group,
-                how,
-                at,
-            }
-        });
+        start.number = number;
+        group.start(&start);
+        running.push(group.run(GroupLoad {
+            shared: Rc::clone(shared),
+            control: Rc::clone(control),
+            figures: Rc::clone(figures),
+            under_load: Some(Rc::clone(&under_load)),
+            cost: worker.plan.largest_charge(),
+            caching: worker.plan.sessions.caching,
+        }));
     }
 }
 
-/// The end of a group's load.
-struct EndedGroup<G> {
-    clients: Vec<u32>,
-    /// The group, if it is still connected.
-    group: Option<G>,
-    how: Result<(), Dropped>,
-    at: Nanos,
-}
-
 /// The end of the load of all groups.
-struct Watched<G> {
-    remaining: Vec<G>,
+struct Watched {
+    remaining: Vec<Box<dyn AnyGroup>>,
     dropouts: Vec<Dropout>,
     /// Instant at which the last operation ended.
     ended: Nanos,
@@ -334,12 +290,12 @@ struct Watched<G> {
 
 /// Waits for all groups, and ends intervals if no group does. Groups that do not
 /// react to a cancel are dropped. `out` has the numbers of all clients.
-async fn watch<G>(
-    mut running: Tasks<'_, EndedGroup<G>>,
+async fn watch(
+    mut running: Tasks<'_, EndedGroup>,
     mut out: BTreeSet<u32>,
     shared: &RefCell<Shared>,
     control: &LoadControl,
-) -> std::io::Result<Watched<G>> {
+) -> std::io::Result<Watched> {
     let mut watched = Watched {
         remaining: Vec::with_capacity(running.len()),
         dropouts: Vec::new(),
@@ -383,16 +339,4 @@ async fn watch<G>(
         }
     }
     Ok(watched)
-}
-
-/// Counts the oplocks and leases granted, and the breaks, before the load.
-fn count_setup<D, S>(recorder: &mut Recorder, group: &Group<D, S>) {
-    for &(took, outcome) in &group.acknowledged {
-        book_acknowledged(recorder, took, outcome);
-    }
-    let caching = recorder.caching_mut();
-    for &granted in &group.granted {
-        caching.count(granted);
-    }
-    caching.breaks += group.breaks;
 }

@@ -32,9 +32,9 @@ fn everywhere(test: impl AsyncFnOnce(ConnectionSocket, Peer, Rc<Poller>) + Send 
             let mut tasks = Tasks::new(&poller).unwrap();
             let test = test(socket, peer, Rc::clone(&poller));
             if is_on_tokio {
-                tasks.push(on_tokio(test));
+                tasks.push(Box::pin(on_tokio(test)));
             } else {
-                tasks.push(test);
+                tasks.push(Box::pin(test));
             }
             assert_eq!(tasks.next().await.unwrap(), Some(()));
         });

@@ -85,10 +85,10 @@ fn tasks_end_in_the_order_of_their_timers() {
         let begin = clock::now();
         for after in [300_000_000, 100_000_000, 200_000_000] {
             let poller = &poller;
-            tasks.push(async move {
+            tasks.push(Box::pin(async move {
                 wait_until(poller, begin + Nanos(after)).await;
                 after
-            });
+            }));
         }
         assert_eq!(tasks.len(), 3);
         let ended = all(&mut tasks).await;
@@ -102,7 +102,7 @@ fn a_helper_that_fails_is_reported() {
         let mut tasks = Tasks::new(&poller).unwrap();
         tasks.push_helper(async { Ok(()) });
         tasks.push_helper(async { Err(io::ErrorKind::OutOfMemory.into()) });
-        tasks.push(pending::<()>());
+        tasks.push(Box::pin(pending::<()>()));
         let failed = tasks.next().await.unwrap_err();
         assert_eq!(failed.kind(), io::ErrorKind::OutOfMemory);
         assert_eq!(tasks.len(), 1);
@@ -126,7 +126,7 @@ fn another_thread_ends_the_wait() {
             }
         });
         let mut tasks = Tasks::new(&poller).unwrap();
-        tasks.push(async move {
+        tasks.push(Box::pin(async move {
             for round in 0..ROUNDS {
                 let mut is_sent = false;
                 poll_fn(|context| {
@@ -141,7 +141,7 @@ fn another_thread_ends_the_wait() {
                 })
                 .await;
             }
-        });
+        }));
         let turns = Cell::new(0);
         let count_turns = poll_fn(|_| {
             turns.set(turns.get() + 1);
@@ -168,7 +168,7 @@ fn a_busy_task_leaves_events_to_the_others() {
         if !is_polled {
             tasks.push_helper(on_tokio(pending()));
         }
-        tasks.push(poll_fn(|context| {
+        tasks.push(Box::pin(poll_fn(|context| {
             context.waker().wake_by_ref();
             context.waker().wake_by_ref();
             if is_done.get() {
@@ -176,14 +176,14 @@ fn a_busy_task_leaves_events_to_the_others() {
             } else {
                 Poll::Pending
             }
-        }));
-        tasks.push(async {
+        })));
+        tasks.push(Box::pin(async {
             for round in 0..100 {
                 peer.write_all(&[round]).unwrap();
                 assert_eq!(receive_byte(&socket).await, round);
             }
             is_done.set(true);
-        });
+        }));
         assert_eq!(all(&mut tasks).await, [(), ()]);
         assert!(tasks.due.capacity() < 64, "{}", tasks.due.capacity());
     });
@@ -201,10 +201,10 @@ fn sockets_wake_the_tasks_that_use_them_now() {
             sockets[0].1.write_all(b"a").unwrap();
             let mut tasks = Tasks::new(&poller).unwrap();
             for (index, (socket, _)) in sockets.iter().take(number).enumerate() {
-                tasks.push(async move {
+                tasks.push(Box::pin(async move {
                     while receive_byte(socket).await != b'!' {}
                     index
-                });
+                }));
             }
             // The others have an event for a task that is not there any more.
             let sending = thread::spawn(move || {
@@ -236,11 +236,11 @@ fn a_panic_passes_once() {
     with_and_without_a_socket(async |poller| {
         let panicking = catch_unwind(AssertUnwindSafe(|| {
             let mut tasks = Tasks::new(&poller).unwrap();
-            tasks.push(async {
+            tasks.push(Box::pin(async {
                 let _panics = PanicsOnDrop;
                 pending::<()>().await;
-            });
-            tasks.push(async { panic!("first") });
+            }));
+            tasks.push(Box::pin(async { panic!("first") }));
             let mut context = Context::from_waker(Waker::noop());
             let polled = pin!(tasks.next()).poll(&mut context);
             assert!(polled.is_pending());

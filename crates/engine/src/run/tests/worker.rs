@@ -18,7 +18,7 @@ use smbench_model::record::{Recorder, SeriesDetail, SplitSizes, Tally};
 use tokio::runtime::LocalRuntime;
 
 use crate::drivers::cifs::{self, CifsEncode};
-use crate::drivers::driver::{Connector, Driver as _};
+use crate::drivers::driver::Connector;
 use crate::drivers::native::{self, encode::Encode};
 use crate::drivers::site::{Site, endpoint};
 use crate::machine::cancel::Cancel;
@@ -26,10 +26,10 @@ use crate::machine::{clock, runtime};
 use crate::run::{Unobserved, site};
 use crate::smb::session::Endpoint;
 use crate::smb::share::{self, ShareSession, Workspace};
+use crate::worker::any_group::OpenGroups as _;
 use crate::worker::assignment::{Assignment, WorkerParts, WorkerResult};
 use crate::worker::recorder_exchange::{IntervalRecorder, RecorderExchange};
 use crate::worker::schedule::Schedule;
-use crate::worker::setup::open_group;
 use crate::worker::setup_rate::SetupRate;
 use crate::worker::shared::Shared;
 use crate::worker::supply::{Indirect, OperationSource, Supplies};
@@ -146,7 +146,7 @@ fn allocations_of<C: Connector, S: Supplies>(
     let mut groups = runtime.block_on(async {
         let mut groups = Vec::new();
         for clients in &worker.groups {
-            let opened = open_group(&worker, &parts, clients, None).await.unwrap();
+            let opened = parts.open(&worker, clients, None).await.unwrap();
             groups.push(opened.driver);
         }
         groups
@@ -155,7 +155,7 @@ fn allocations_of<C: Connector, S: Supplies>(
     let shared = Rc::new(RefCell::new(Shared::new(recording).unwrap()));
     runtime.block_on(async {
         for group in &mut groups {
-            group.driver.begin_load(&shared.borrow().sockets).unwrap();
+            group.begin_load(&shared.borrow().sockets).unwrap();
         }
     });
     let schedule = endless(clock::now());
@@ -173,7 +173,7 @@ fn allocations_of<C: Connector, S: Supplies>(
         assert_eq!(ended, Ok(()));
         runtime.block_on(async {
             for group in groups.unwrap() {
-                group.driver.close().await;
+                group.close().await;
             }
             workspace.remove().await.unwrap();
         });

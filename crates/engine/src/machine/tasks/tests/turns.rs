@@ -14,12 +14,12 @@ fn tokio_has_its_turns() {
             while peer.read_exact(&mut byte).is_ok() && peer.write_all(&byte).is_ok() {}
         });
         let mut tasks = Tasks::new(&poller).unwrap();
-        tasks.push(async move {
+        tasks.push(Box::pin(async move {
             loop {
                 assert_eq!(socket.send(&[7]).unwrap(), 1);
                 assert_eq!(receive_byte(&socket).await, 7);
             }
-        });
+        }));
         for _ in 0..10 {
             tokio::select! {
                 ended = tasks.next() => assert_eq!(ended.unwrap(), Some(())),
@@ -38,7 +38,7 @@ fn a_dropped_wait_still_owes_tokio_its_turn() {
         let poller = Poller::new().unwrap();
         let _idle = socket(&poller);
         let mut tasks = Tasks::<()>::new(&poller).unwrap();
-        tasks.push(pending());
+        tasks.push(Box::pin(pending()));
         for _ in 0..3 {
             poll_fn(|context| {
                 let mut next = pin!(tasks.next());
@@ -61,13 +61,13 @@ fn tokio_waits_for_all_while_a_task_needs_it() {
         let (socket, mut peer) = socket(&poller);
         let received = Cell::new(0);
         let mut tasks = Tasks::new(&poller).unwrap();
-        tasks.push(async {
+        tasks.push(Box::pin(async {
             for round in 0..ROUNDS {
                 assert_eq!(receive_byte(&socket).await, round);
                 received.set(round + 1);
             }
-        });
-        tasks.push(on_tokio(async {
+        }));
+        tasks.push(Box::pin(on_tokio(async {
             for round in 0..ROUNDS {
                 tokio::time::sleep(Duration::from_millis(1)).await;
                 peer.write_all(&[round]).unwrap();
@@ -75,7 +75,7 @@ fn tokio_waits_for_all_while_a_task_needs_it() {
             while received.get() < ROUNDS {
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
-        }));
+        })));
         assert_eq!(tasks.next().await.unwrap(), Some(()));
         assert_eq!(received.get(), ROUNDS);
         assert_eq!(tasks.next().await.unwrap(), Some(()));
@@ -99,13 +99,13 @@ fn tokio_waits_from_time_to_time() {
             }
         });
         let mut tasks = Tasks::new(&poller).unwrap();
-        tasks.push(async move {
+        tasks.push(Box::pin(async move {
             for round in 0..100 {
                 assert_eq!(socket.send(&[round]).unwrap(), 1);
                 assert_eq!(receive_byte(&socket).await, round);
                 on_tokio(tokio::time::sleep(Duration::from_millis(1))).await;
             }
-        });
+        }));
         assert_eq!(tasks.next().await.unwrap(), Some(()));
         assert!(tasks.nested.is_some());
         drop(tasks);
@@ -120,8 +120,10 @@ fn tokio_waits_no_longer_than_needed() {
         let poller = Poller::new().unwrap();
         let _idle = socket(&poller);
         let mut tasks = Tasks::new(&poller).unwrap();
-        tasks.push(on_tokio(tokio::time::sleep(Duration::from_millis(1))));
-        tasks.push(pending());
+        tasks.push(Box::pin(on_tokio(tokio::time::sleep(
+            Duration::from_millis(1),
+        ))));
+        tasks.push(Box::pin(pending()));
         assert_eq!(tasks.next().await.unwrap(), Some(()));
         assert!(tasks.nested.is_some());
         while tasks.nested.is_some() {
@@ -145,14 +147,14 @@ fn greedy_tasks_leave_budget_to_the_others() {
             }
         };
         let mut tasks = Tasks::new(&poller).unwrap();
-        tasks.push(on_tokio(greedy()));
-        tasks.push(on_tokio(async {
+        tasks.push(Box::pin(on_tokio(greedy())));
+        tasks.push(Box::pin(on_tokio(async {
             for _ in 0..1_000 {
                 coop::consume_budget().await;
             }
             is_done.set(true);
-        }));
-        tasks.push(on_tokio(greedy()));
+        })));
+        tasks.push(Box::pin(on_tokio(greedy())));
         assert_eq!(all(&mut tasks).await, [(); 3]);
     });
 }
@@ -170,11 +172,11 @@ fn greedy_tasks_keep_no_timer_from_expiring() {
             Ok(())
         });
         for _ in 0..3 {
-            tasks.push(async {
+            tasks.push(Box::pin(async {
                 while !is_done.get() {
                     coop::consume_budget().await;
                 }
-            });
+            }));
         }
         assert_eq!(all(&mut tasks).await, [(); 3]);
     });

@@ -18,7 +18,6 @@ use smbench_protocol::NtStatus;
 use super::super::plan;
 use super::super::worker::{SPARE, Seen, assignment, endless, prepared};
 use super::cutter::{After, Cutter, Server};
-use crate::drivers::driver::Driver as _;
 use crate::drivers::dropped::Dropped;
 use crate::drivers::native::NativeConnect;
 use crate::drivers::native::encode::Encode as _;
@@ -26,9 +25,9 @@ use crate::drivers::native::request::MixEncoder;
 use crate::drivers::reconnecting::{ChurnPlan, ReconnectPolicy, ReconnectingConnector};
 use crate::machine::cancel::Cancel;
 use crate::machine::{clock, runtime};
+use crate::worker::any_group::OpenGroups as _;
 use crate::worker::assignment::{WorkerParts, WorkerResult};
 use crate::worker::recorder_exchange::{IntervalRecorder, RecorderExchange};
-use crate::worker::setup::open_group;
 use crate::worker::shared::Shared;
 use crate::worker::supply::{Supplies, Supply};
 use crate::worker::work::put_load_on;
@@ -143,11 +142,9 @@ pub(super) fn cut_within(
     let groups = runtime.block_on(async {
         let mut groups = Vec::new();
         for clients in &worker.groups {
-            let mut group = open_group(&worker, &parts, clients, None)
-                .await
-                .unwrap()
-                .driver;
-            let begun = group.driver.begin_load(&shared.borrow().sockets);
+            let opened = parts.open(&worker, clients, None).await;
+            let mut group = opened.unwrap().driver;
+            let begun = group.begin_load(&shared.borrow().sockets);
             begun.unwrap();
             groups.push(group);
         }
@@ -167,7 +164,7 @@ pub(super) fn cut_within(
             cancel.cancel();
             if !is_over {
                 for group in load.await.unwrap() {
-                    group.driver.close().await;
+                    group.close().await;
                 }
             }
             workspace.remove().await.unwrap();
