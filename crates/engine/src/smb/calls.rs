@@ -35,13 +35,13 @@ impl Listing {
 }
 
 /// Chooses entries of a listing, and counts the others.
-pub(crate) struct NameFilter<F> {
-    wanted: F,
+pub(crate) struct NameFilter<'a> {
+    wanted: &'a mut dyn FnMut(&Entry) -> bool,
     refused: usize,
 }
 
-impl<F: FnMut(&Entry) -> bool> NameFilter<F> {
-    pub(crate) const fn new(wanted: F) -> Self {
+impl<'a> NameFilter<'a> {
+    pub(crate) const fn new(wanted: &'a mut dyn FnMut(&Entry) -> bool) -> Self {
         let refused = 0;
         Self { wanted, refused }
     }
@@ -134,7 +134,18 @@ pub(crate) trait FileCalls {
         doing: &str,
         path: &str,
         most: usize,
-        wanted: impl FnMut(&Entry) -> bool,
+        mut wanted: impl FnMut(&Entry) -> bool,
+    ) -> Result<Listing, SessionError> {
+        self.list_wanted(doing, path, most, &mut wanted).await
+    }
+
+    /// Does the work of [`Self::list_some`].
+    async fn list_wanted(
+        &mut self,
+        doing: &str,
+        path: &str,
+        most: usize,
+        wanted: &mut dyn FnMut(&Entry) -> bool,
     ) -> Result<Listing, SessionError>;
 
     /// Returns the entries of a directory, without `.` and `..`. The empty path is the

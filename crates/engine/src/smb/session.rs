@@ -140,14 +140,27 @@ impl Session {
 
     /// Works like [`Session::call`], but returns an error for any status except
     /// success.
-    pub(crate) async fn expect(
+    pub(crate) fn expect(
         &mut self,
         doing: &str,
         command: Command,
         payload_len: u32,
         body: impl FnOnce(&mut Vec<u8>),
+    ) -> impl Future<Output = Result<Vec<u8>, SessionError>> {
+        let encoded = exchange::encoded(payload_len, body);
+        self.expect_encoded(doing, command, payload_len, encoded)
+    }
+
+    async fn expect_encoded(
+        &mut self,
+        doing: &str,
+        command: Command,
+        payload_len: u32,
+        encoded: Vec<u8>,
     ) -> Result<Vec<u8>, SessionError> {
-        let reply = self.call(doing, command, payload_len, body).await?;
+        let reply = self
+            .call_encoded(doing, command, payload_len, encoded)
+            .await?;
         if reply.status == NtStatus::SUCCESS {
             return Ok(reply.message);
         }

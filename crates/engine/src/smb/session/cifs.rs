@@ -50,6 +50,13 @@ pub(crate) struct CifsReply {
     pub(crate) data: Vec<u8>,
 }
 
+/// Encodes a body after room for the header: the encoders count offsets from there.
+fn encoded(body: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
+    let mut encoded = vec![0; CIFS_HEADER_LEN];
+    body(&mut encoded);
+    encoded
+}
+
 impl CifsSession {
     /// Connects, authenticates and connects to the share.
     pub(crate) async fn open(endpoint: &Endpoint) -> Result<Self, SessionError> {
@@ -163,15 +170,21 @@ impl CifsSession {
 
     /// Sends one request and waits for its answer. If the session has expired,
     /// reauthenticates and sends the request once more.
-    pub(crate) async fn call(
+    pub(crate) fn call(
         &mut self,
         doing: &str,
         command: CifsCommand,
         body: impl FnOnce(&mut Vec<u8>),
+    ) -> impl Future<Output = Result<CifsReply, SessionError>> {
+        self.call_encoded(doing, command, encoded(body))
+    }
+
+    async fn call_encoded(
+        &mut self,
+        doing: &str,
+        command: CifsCommand,
+        encoded: Vec<u8>,
     ) -> Result<CifsReply, SessionError> {
-        // The encoders count offsets from the header, which has a fixed size.
-        let mut encoded = vec![0; CIFS_HEADER_LEN];
-        body(&mut encoded);
         let body = &encoded[CIFS_HEADER_LEN..];
         let reply = self.attempt(doing, command, body).await?;
         if reply.status != NtStatus::NETWORK_SESSION_EXPIRED {
@@ -220,13 +233,22 @@ impl CifsSession {
 
     /// Works like [`CifsSession::call`], but returns an error for any status except
     /// success.
-    pub(crate) async fn expect(
+    pub(crate) fn expect(
         &mut self,
         doing: &str,
         command: CifsCommand,
         body: impl FnOnce(&mut Vec<u8>),
+    ) -> impl Future<Output = Result<CifsReply, SessionError>> {
+        self.expect_encoded(doing, command, encoded(body))
+    }
+
+    async fn expect_encoded(
+        &mut self,
+        doing: &str,
+        command: CifsCommand,
+        encoded: Vec<u8>,
     ) -> Result<CifsReply, SessionError> {
-        let reply = self.call(doing, command, body).await?;
+        let reply = self.call_encoded(doing, command, encoded).await?;
         match reply.status {
             NtStatus::SUCCESS => Ok(reply),
             status => Err(self.stream.refused(doing, status)),

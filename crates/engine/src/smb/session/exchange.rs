@@ -16,18 +16,33 @@ use crate::machine::clock;
 /// Tag of a single request, and of the first request of a chain.
 const FIRST_TAG: u32 = 0;
 
+/// Encodes a body that has this many bytes of data.
+pub(super) fn encoded(payload_len: u32, body: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
+    let mut encoded = Vec::with_capacity(payload_len as usize + 128);
+    body(&mut encoded);
+    encoded
+}
+
 impl Session {
     /// Sends one request and waits for its final answer. If the session has
     /// expired, reauthenticates and sends the request once more.
-    pub(crate) async fn call(
+    pub(crate) fn call(
         &mut self,
         doing: &str,
         command: Command,
         payload_len: u32,
         body: impl FnOnce(&mut Vec<u8>),
+    ) -> impl Future<Output = Result<Reply, SessionError>> {
+        self.call_encoded(doing, command, payload_len, encoded(payload_len, body))
+    }
+
+    pub(super) async fn call_encoded(
+        &mut self,
+        doing: &str,
+        command: Command,
+        payload_len: u32,
+        encoded: Vec<u8>,
     ) -> Result<Reply, SessionError> {
-        let mut encoded = Vec::with_capacity(payload_len as usize + 128);
-        body(&mut encoded);
         let reply = self.attempt(doing, command, payload_len, &encoded).await?;
         if reply.status != NtStatus::NETWORK_SESSION_EXPIRED {
             return Ok(reply);

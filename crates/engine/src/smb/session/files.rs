@@ -121,12 +121,12 @@ impl FileCalls for Session {
             .map(|_| ())
     }
 
-    async fn list_some(
+    async fn list_wanted(
         &mut self,
         doing: &str,
         path: &str,
         most: usize,
-        wanted: impl FnMut(&Entry) -> bool,
+        wanted: &mut dyn FnMut(&Entry) -> bool,
     ) -> Result<Listing, SessionError> {
         let request = CreateRequest {
             options: options::FILE_DIRECTORY_FILE,

@@ -37,6 +37,9 @@ enum StreamState {
     Lost,
 }
 
+/// Takes a frame, may append requests to send, and returns whether the exchange is over.
+type TakeFrame<'a> = dyn FnMut(Frame<'_>, &mut Vec<u8>) -> Result<bool, StepFailure> + 'a;
+
 impl SessionStream {
     /// Connects to the server.
     pub(super) async fn connect(endpoint: &Endpoint) -> Result<Self, SessionError> {
@@ -100,35 +103,53 @@ impl SessionStream {
         &mut self,
         doing: &str,
         out: Vec<u8>,
-        take: impl FnMut(Frame<'_>, &mut Vec<u8>) -> Result<Option<T>, StepFailure>,
+        mut take: impl FnMut(Frame<'_>, &mut Vec<u8>) -> Result<Option<T>, StepFailure>,
     ) -> Result<T, SessionError> {
+        let mut result = None;
+        let mut take = |frame: Frame<'_>, out: &mut Vec<u8>| {
+            let taken = take(frame, out)?;
+            result = result.take().or(taken);
+            Ok(result.is_some())
+        };
+        self.exchange_until(doing, out, &mut take).await?;
+        Ok(result.unwrap_or_else(|| unreachable!("the exchange ends with a result")))
+    }
+
+    /// Sends `out` and passes each received frame to `is_over`, until that returns `true` and
+    /// the other frames that came with it are passed on.
+    async fn exchange_until(
+        &mut self,
+        doing: &str,
+        out: Vec<u8>,
+        is_over: &mut TakeFrame<'_>,
+    ) -> Result<(), SessionError> {
         let limit = self.endpoint.limits.setup;
         let mut is_first = self.state == StreamState::New;
         self.state = StreamState::Lost;
-        let exchanged = timeout(limit, self.exchange_unbounded(out, take, &mut is_first)).await;
+        let exchanged = timeout(limit, self.exchange_unbounded(out, is_over, &mut is_first)).await;
         let Ok(exchanged) = exchanged else {
             return Err(self.endpoint.timed_out(doing));
         };
-        let result = exchanged.map_err(|failure| match failure {
+        exchanged.map_err(|failure| match failure {
             StepFailure::Protocol(ProtocolError::Frame(FrameError::Type(byte))) if is_first => {
                 self.endpoint.not_smb(byte)
             }
             failure => self.endpoint.failed(doing, failure),
         })?;
         self.state = StreamState::InStep;
-        Ok(result)
+        Ok(())
     }
 
     /// `is_first` is whether the first frame is still to come.
-    async fn exchange_unbounded<T>(
+    async fn exchange_unbounded(
         &mut self,
         mut out: Vec<u8>,
-        mut take: impl FnMut(Frame<'_>, &mut Vec<u8>) -> Result<Option<T>, StepFailure>,
+        take: &mut TakeFrame<'_>,
         is_first: &mut bool,
-    ) -> Result<T, StepFailure> {
+    ) -> Result<(), StepFailure> {
         let stream = self.socket.leave()?;
         let mut chunk = Vec::with_capacity(RECEIVE_CHUNK_LEN);
-        let mut result = None;
+        let mut is_over = false;
         loop {
             stream.write_all(&out).await?;
             out.clear();
@@ -143,11 +164,11 @@ impl SessionStream {
                 .map_err(ProtocolError::from)?
             {
                 *is_first = false;
-                result = result.or(take(frame, &mut out)?);
+                is_over = take(frame, &mut out)?;
             }
-            if let Some(result) = result {
+            if is_over {
                 stream.write_all(&out).await?;
-                return Ok(result);
+                return Ok(());
             }
         }
     }

@@ -145,14 +145,14 @@ impl FileCalls for ShareSession {
         either!(self, session => session.flush(doing, file).await)
     }
 
-    async fn list_some(
+    async fn list_wanted(
         &mut self,
         doing: &str,
         path: &str,
         most: usize,
-        wanted: impl FnMut(&Entry) -> bool,
+        wanted: &mut dyn FnMut(&Entry) -> bool,
     ) -> Result<Listing, SessionError> {
-        either!(self, session => session.list_some(doing, path, most, wanted).await)
+        either!(self, session => session.list_wanted(doing, path, most, wanted).await)
     }
 
     async fn free_bytes(&mut self, doing: &str, path: &str) -> Result<Option<u64>, SessionError> {

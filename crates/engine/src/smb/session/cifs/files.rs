@@ -189,12 +189,12 @@ impl FileCalls for CifsSession {
             .map(|_| ())
     }
 
-    async fn list_some(
+    async fn list_wanted(
         &mut self,
         doing: &str,
         path: &str,
         most: usize,
-        wanted: impl FnMut(&Entry) -> bool,
+        wanted: &mut dyn FnMut(&Entry) -> bool,
     ) -> Result<Listing, SessionError> {
         let pattern = match path {
             "" => "*".to_owned(),

@@ -110,12 +110,12 @@ impl FileCalls for CleanedShare {
         unreachable!("a clean-up writes nothing")
     }
 
-    async fn list_some(
+    async fn list_wanted(
         &mut self,
         _: &str,
         path: &str,
         most: usize,
-        mut wanted: impl FnMut(&Entry) -> bool,
+        wanted: &mut dyn FnMut(&Entry) -> bool,
     ) -> Result<Listing, SessionError> {
         let mut entries = Vec::new();
         let mut end = ListingEnd::Whole;
