@@ -1,5 +1,5 @@
-//! Every command block of README.md and the manual is run as it is printed, in the order
-//! of the chapters and in one folder, against a scratch Samba.
+//! Every command block of README.md and the manual is run as it is printed. Each chapter has a
+//! folder and a scratch Samba of its own; several chapters run at once.
 //!
 //! What the test changes in a command: see `documentation/changed.rs`.
 
@@ -10,8 +10,11 @@ mod elsewhere;
 use std::collections::BTreeMap;
 use std::env;
 use std::fs;
+use std::iter;
 use std::os::unix::fs::symlink;
 use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::thread;
 
 use smbench_lab::{SambaOptions, SambaShare, ScratchSamba, ShareAccess, Tool};
 
@@ -26,6 +29,15 @@ const USERS: &str = "alice ann ci";
 const SHARE: &str = "share";
 /// A command whose load point a busy machine made invalid is given so many times.
 const TRIES: usize = 4;
+/// Folders in which commands run at once.
+const AT_ONCE: usize = 4;
+/// Chapters that use results of each other, and share a folder.
+const TOGETHER: [&str; 4] = [
+    "README.md",
+    "docs/compare.md",
+    "docs/suites.md",
+    "docs/report.md",
+];
 /// A loadfile in place of dbench's, which is long.
 const LOADFILE: &str = "\
 0.1 NTCreateX \"\\clients\\client1\\a.txt\" 0x40 0x5 1 0x00000000\n\
@@ -192,16 +204,19 @@ fn prints(block: &CodeBlock, said: &Said) -> bool {
     block.heads().iter().all(is_there)
 }
 
-#[test]
-fn every_command_of_the_documentation_works() {
+/// Runs the commands of chapters in a folder of their own, on a server of their own. Returns how
+/// many they are, and what failed.
+fn run_chapters(
+    blocks: &[CodeBlock],
+    chapters: &[&str],
+    elsewhere: &Mutex<Elsewhere>,
+) -> (usize, Vec<String>) {
     let place = Place::new();
-    let Some(samba) = samba(&place) else { return };
-    if let Err(skip) = smbench_lab::require(&[Tool::new("jq", "jq")]) {
-        return eprintln!("{skip}");
-    }
-    let blocks = code_blocks();
+    let Some(samba) = samba(&place) else {
+        return (0, Vec::new());
+    };
     let mut terminal = Terminal::new(place, &samba);
-    for block in &blocks {
+    for block in blocks {
         if let Some((name, text)) = block.file() {
             let path = terminal.place.path(&name);
             assert!(!path.exists(), "{name} is there twice");
@@ -209,12 +224,12 @@ fn every_command_of_the_documentation_works() {
             fs::write(path, text.replace("...", &terminal.password)).unwrap();
         }
     }
-    let mut elsewhere = Elsewhere::default();
     let (mut number, mut failures) = (0, Vec::new());
-    for block in &blocks {
+    let is_of_them = |block: &&CodeBlock| chapters.contains(&&*block.chapter);
+    for block in blocks.iter().filter(is_of_them) {
         terminal.exported.clear();
         for together in block.commands() {
-            let lines = elsewhere.without_them(together);
+            let lines = elsewhere.lock().unwrap().without_them(together);
             let mut lines: Vec<_> = lines
                 .iter()
                 .map(|line| at_server(line, &terminal.laboratory))
@@ -224,7 +239,35 @@ fn every_command_of_the_documentation_works() {
             failures.extend(terminal.run(block, &lines));
         }
     }
+    (number, failures)
+}
+
+#[test]
+fn every_command_of_the_documentation_works() {
+    if let Err(skip) = smbench_lab::require(&[Tool::SMBD, Tool::new("jq", "jq")]) {
+        return eprintln!("{skip}");
+    }
+    let blocks = code_blocks();
+    let mut chapters: Vec<_> = blocks.iter().map(|block| &*block.chapter).collect();
+    chapters.dedup();
+    chapters.retain(|chapter| !TOGETHER.contains(chapter));
+    let mut folders = vec![TOGETHER.to_vec()];
+    folders.extend(chapters.into_iter().map(|chapter| vec![chapter]));
+    let (folders, elsewhere) = (Mutex::new(folders.into_iter()), Mutex::default());
+    let done = thread::scope(|scope| {
+        let work = || {
+            let next = || folders.lock().unwrap().next();
+            let done =
+                iter::from_fn(next).map(|chapters| run_chapters(&blocks, &chapters, &elsewhere));
+            done.collect::<Vec<_>>()
+        };
+        let workers: Vec<_> = (0..AT_ONCE).map(|_| scope.spawn(work)).collect();
+        let done = workers.into_iter().map(|worker| worker.join().unwrap());
+        done.collect::<Vec<_>>().concat()
+    });
+    let number: usize = done.iter().map(|(number, _)| number).sum();
+    let failures: Vec<_> = done.into_iter().flat_map(|(_, failed)| failed).collect();
     assert!(failures.is_empty(), "{}", failures.join("\n"));
-    elsewhere.check_that_all_were_met();
+    elsewhere.into_inner().unwrap().check_that_all_were_met();
     assert!(number > 50, "{number} commands found");
 }
