@@ -11,7 +11,7 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 
-step() { printf '\n== %s\n' "$*"; }
+step() { printf '\n== %s (after %d s)\n' "$*" "$SECONDS"; }
 
 # Programs that the tests run, and the Debian packages they come from.
 needed=(
@@ -118,9 +118,12 @@ cargo fmt --all --check
 
 # Beside lints: the program that counts instructions. It has a build folder of its own.
 gate() { cargo "$1" --locked --quiet --release -p smbench-benches --bin smbench-gate "${@:2}"; }
+# What runs beside has a process group of its own, which ends with this script.
+set -m
 gate build &
 building=$!
-trap 'pkill -P "$building" || true; kill "$building" 2>/dev/null || true' EXIT
+set +m
+trap 'kill -- -"$building" 2>/dev/null || true' EXIT
 
 # Lints and tests share one build: clippy compiles this workspace in place of rustc.
 # Its flags are passed on as cargo-clippy does it.
@@ -138,28 +141,35 @@ wait "$building"
 
 linted test --locked --workspace --quiet --no-run
 
-# Beside tests: documentation, and lints of the library alone and of the command without
-# the second driver. They need the build folder, which cargo gives free when the first tests run.
-begun=$(mktemp)
+# Beside tests: documentation, instruction counts, and lints of the library alone and of the
+# command without the second driver. They need the build folder, which cargo gives free when the
+# first tests run.
+begun=$(mktemp) counts=$(mktemp)
+set -m
 {
   until [ -s "$begun" ]; do sleep 1; done
   RUSTDOCFLAGS="-D warnings" nice -n 19 cargo doc --locked --workspace --no-deps --quiet
   nice -n 19 cargo clippy --locked --quiet -p smbench --no-default-features -- -D warnings
   nice -n 19 cargo clippy --locked --quiet -p smbench --no-default-features --features command -- -D warnings
+  gate run -- check >"$counts"
 } &
 building=$!
+set +m
 
 step "tests"
-# They wait for windows to end and for servers about as much as they compute.
-export RUST_TEST_THREADS=$(($(nproc) + 1))
+# They wait for windows to end and for servers much longer than they compute.
+export RUST_TEST_THREADS=$(($(nproc) * 4))
 # Fuzz targets replay their seeds; without a fuzzer's instrumentation they do no more.
 linted test --locked --workspace --quiet | tee "$begun"
 rm "$begun"
 
 step "documentation, instruction counts"
-wait "$building"
+checked=0
+wait "$building" || checked=$?
 trap - EXIT
-gate run -- check
+cat "$counts"
+rm "$counts"
+[ "$checked" -eq 0 ] || exit "$checked"
 
 if command -v cargo-deny >/dev/null; then
   step "dependencies"
