@@ -148,9 +148,9 @@ begun=$(mktemp) counts=$(mktemp)
 set -m
 {
   until [ -s "$begun" ]; do sleep 1; done
-  RUSTDOCFLAGS="-D warnings" nice -n 19 cargo doc --locked --workspace --no-deps --quiet
-  nice -n 19 cargo clippy --locked --quiet -p smbench --no-default-features -- -D warnings
-  nice -n 19 cargo clippy --locked --quiet -p smbench --no-default-features --features command -- -D warnings
+  RUSTDOCFLAGS="-D warnings" nice cargo doc --locked --workspace --no-deps --quiet
+  nice cargo clippy --locked --quiet -p smbench --no-default-features -- -D warnings
+  nice cargo clippy --locked --quiet -p smbench --no-default-features --features command -- -D warnings
   gate run -- check >"$counts"
 } &
 building=$!
@@ -158,7 +158,7 @@ set +m
 
 step "tests"
 # They wait for windows to end and for servers much longer than they compute.
-export RUST_TEST_THREADS=$(($(nproc) * 4))
+export RUST_TEST_THREADS=$(($(nproc) * 5))
 # Fuzz targets replay their seeds; without a fuzzer's instrumentation they do no more.
 linted test --locked --workspace --quiet | tee "$begun"
 rm "$begun"

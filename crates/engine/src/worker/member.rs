@@ -337,11 +337,10 @@ impl<S: Supply> Member<S> {
     /// Returns the ledger's epoch at the instant when a read or a write is sent; only with
     /// verification.
     pub(super) fn epoch(&self, operation: &Operation) -> Option<Epoch> {
+        let ledger = self.ledger.as_ref()?;
         match operation.kind {
-            OpKind::Read | OpKind::CreateReadClose => {
-                self.ledger.as_ref().map(|ledger| ledger.read_issued())
-            }
-            OpKind::Write => self.ledger.as_ref().map(|ledger| ledger.last_write()),
+            OpKind::Read | OpKind::CreateReadClose => Some(ledger.read_issued()),
+            OpKind::Write => Some(ledger.last_write()),
             _ => None,
         }
     }
