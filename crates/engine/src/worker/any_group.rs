@@ -214,17 +214,16 @@ impl<D: Driver, S: Supply> AnyGroup for Group<D, S> {
     }
 
     fn run(self: Box<Self>, load: GroupLoad) -> Local<'static, EndedGroup> {
-        let mut group = *self;
+        // It stays where it is: memory that it left between sessions would be of no use.
+        let mut group = self;
         Box::pin(async move {
             let how = Self::run(&mut group, &load.shared, &load.control, &load.figures).await;
-            let ended = load.ended(AnyGroup::numbers(&group), how);
+            let ended = load.ended(group.numbers(), how);
             // Other clients may still wait for an oplock or a lease of this group.
             let group: Option<Box<dyn AnyGroup>> = match (&ended.how, load.caching) {
-                (Ok(()), Caching::None) => Some(Box::new(group)),
+                (Ok(()), Caching::None) => Some(group),
                 (Ok(()), _) => {
-                    // On the heap, because few run at a time while every task
-                    // reserves the memory.
-                    on_tokio(Box::pin(group.driver.close())).await;
+                    on_tokio(AnyGroup::close(group)).await;
                     None
                 }
                 (Err(_), _) => None,
