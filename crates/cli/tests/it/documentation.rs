@@ -244,7 +244,7 @@ fn run_chapters(
 
 #[test]
 fn every_command_of_the_documentation_works() {
-    if let Err(skip) = smbench_lab::require(&[Tool::SMBD, Tool::new("jq", "jq")]) {
+    if let Err(skip) = smbench_lab::require(&[Tool::SMBD, Tool::PDBEDIT, Tool::new("jq", "jq")]) {
         return eprintln!("{skip}");
     }
     let blocks = code_blocks();

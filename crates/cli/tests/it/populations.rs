@@ -14,7 +14,7 @@ share = 60
 think_time = "5ms"
 [[population]]
 name = "backup"
-profile = "walk"
+profile = "work/backup.toml"
 clients = 2
 oplock = "lease-rh"
 [[population]]
@@ -33,10 +33,23 @@ size = "8KiB"
 weight = 100
 "#;
 
+/// The built-in walk, of a tree that also a busy machine makes in a moment.
+const BACKUP: &str = r#"
+name = "walk"
+[tree]
+directories = 10
+files = 100
+sizes = "1KiB"
+[[operations]]
+op = "walk"
+weight = 100
+"#;
+
 fn company() -> Place {
     let place = Place::new();
     std::fs::create_dir(place.path("work")).unwrap();
     place.write("work/editors.toml", EDITORS);
+    place.write("work/backup.toml", BACKUP);
     place.write("company.toml", COMPANY);
     place
 }

@@ -211,7 +211,7 @@ fn operations_that_fail_make_the_run_invalid() {
 #[test]
 fn a_flipped_byte_is_caught() {
     let server = EmbeddedServer::start(EmbeddedOptions {
-        fault: Fault::FlipByteEvery(50.try_into().unwrap()),
+        fault: Fault::FlipByteEvery(5.try_into().unwrap()),
         ..EmbeddedOptions::default()
     })
     .unwrap();

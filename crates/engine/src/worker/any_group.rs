@@ -24,7 +24,6 @@ use crate::worker::group::Group;
 use crate::worker::load_control::LoadControl;
 use crate::worker::member::StageEnds;
 use crate::worker::notes::SharedPad;
-use crate::worker::schedule::Schedule;
 use crate::worker::setup::open_group;
 use crate::worker::shared::Shared;
 use crate::worker::supply::{Supplies, Supply};
@@ -74,8 +73,8 @@ pub(crate) trait AnyGroup {
     /// Answers the server while there is no load, without end.
     fn idle<'a>(&'a mut self, shared: &'a RefCell<Shared>) -> Local<'a, Result<(), Dropped>>;
 
-    /// Gets ready for a load.
-    fn start(&mut self, start: &GroupStart<'_>);
+    /// Gets ready for a load. `number` is that of the group on the worker's alarm clock.
+    fn start(&mut self, number: usize, start: &GroupStart<'_>);
 
     /// Runs the load.
     fn run(self: Box<Self>, load: GroupLoad) -> Local<'static, EndedGroup>;
@@ -98,22 +97,12 @@ pub(crate) struct GroupSetup {
     pub(super) acknowledged: Vec<(Nanos, Acknowledged)>,
 }
 
-/// How a group begins its load.
+/// How the groups of a worker begin their load.
 pub(crate) struct GroupStart<'a> {
     pub(super) worker: &'a Assignment,
-    pub(super) schedule: Schedule,
+    pub(super) control: &'a LoadControl,
     pub(super) events: EventInstants,
     pub(super) stage_ends: Option<StageEnds>,
-    /// Number of the group on the worker's alarm clock.
-    pub(super) number: usize,
-    pub(super) clock: DueInstants,
-}
-
-/// Whether the clock makes actions due, at least the first of a client.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum DueInstants {
-    None,
-    Some,
 }
 
 /// What a group needs for its load.
@@ -187,11 +176,9 @@ impl<D: Driver, S: Supply> AnyGroup for Group<D, S> {
         Box::pin(Self::idle(self, shared))
     }
 
-    fn start(&mut self, start: &GroupStart<'_>) {
-        let &GroupStart {
-            worker, schedule, ..
-        } = start;
-        self.number = start.number;
+    fn start(&mut self, number: usize, start: &GroupStart<'_>) {
+        let (worker, schedule) = (start.worker, start.control.schedule());
+        self.number = number;
         self.window_end = schedule.close;
         self.clients.begin = schedule.begin;
         self.clients.events = start.events.clone();
@@ -203,7 +190,7 @@ impl<D: Driver, S: Supply> AnyGroup for Group<D, S> {
             if let Some(ends) = &start.stage_ends {
                 member.divide(ends);
             }
-            if start.clock == DueInstants::Some {
+            if start.control.alarm.is_some() {
                 // The schedule counts the clients of all populations.
                 let clients = schedule.clients.min(worker.clients);
                 let starts = schedule.begin + worker.start(member.number, clients);

@@ -46,13 +46,14 @@ pub(super) async fn close(
     let mut running = Tasks::new(&shared.borrow().sockets.poller)?;
     // The figures of the window are already complete.
     let figures = Rc::default();
+    let cost = worker.plan.largest_charge();
     for group in groups {
         running.push(group.run(GroupLoad {
             shared: Rc::clone(shared),
             control: Rc::clone(&control),
             figures: Rc::clone(&figures),
             under_load: None,
-            cost: worker.plan.largest_charge(),
+            cost,
             caching: Caching::None,
         }));
     }

@@ -20,9 +20,7 @@ use crate::machine::poller::polled::PolledTimer;
 use crate::machine::tasks::Tasks;
 use crate::machine::{clock, process, runtime};
 use crate::worker::alarm::Alarm;
-use crate::worker::any_group::{
-    AnyGroup, DueInstants, EndedGroup, GroupLoad, GroupStart, OpenGroups,
-};
+use crate::worker::any_group::{AnyGroup, EndedGroup, GroupLoad, GroupStart, OpenGroups};
 use crate::worker::assignment::{Assignment, WorkerMessage, WorkerResult};
 use crate::worker::cancelled::{CANCEL_GRACE, cancelled_for};
 use crate::worker::closing::close;
@@ -255,26 +253,21 @@ fn push_groups(
     let schedule = control.schedule();
     let under_load = Rc::new(Cell::new(groups.len()));
     let stages = worker.plan.work.stages.as_ref();
-    let mut start = GroupStart {
+    let start = GroupStart {
         worker,
-        schedule,
+        control,
         events: EventInstants::of(&worker.plan.work.events, schedule.open),
         stage_ends: stages.map(|stages| StageEnds::of(stages, schedule.open)),
-        number: 0,
-        clock: match control.alarm {
-            Some(_) => DueInstants::Some,
-            None => DueInstants::None,
-        },
     };
+    let cost = worker.plan.largest_charge();
     for (number, mut group) in groups.into_iter().enumerate() {
-        start.number = number;
-        group.start(&start);
+        group.start(number, &start);
         running.push(group.run(GroupLoad {
             shared: Rc::clone(shared),
             control: Rc::clone(control),
             figures: Rc::clone(figures),
             under_load: Some(Rc::clone(&under_load)),
-            cost: worker.plan.largest_charge(),
+            cost,
             caching: worker.plan.sessions.caching,
         }));
     }

@@ -153,12 +153,14 @@ fn a_rank_that_is_killed_during_the_clean_up_loses_no_result() {
     };
     std::fs::write(network.path("many.toml"), MANY_FILES).unwrap();
     let url = network.server.url();
-    let run = network.start(&format!(
+    let mut run = network.start(&format!(
         "run {url} --profile many.toml -c 3 -d 4s --out results -q --json cleanup.json"
     ));
     // The document has the load point before the files are removed.
-    let deadline = Instant::now() + Duration::from_secs(60);
-    while !network.path("cleanup.json").exists() && Instant::now() < deadline {
+    let deadline = Instant::now() + Duration::from_secs(240);
+    while !network.path("cleanup.json").exists() {
+        assert!(Instant::now() < deadline, "no document");
+        assert_eq!(run.try_wait().unwrap(), None, "it ended without one");
         thread::sleep(Duration::from_millis(5));
     }
     network.signal(2, "KILL");
