@@ -158,7 +158,7 @@ set +m
 
 step "tests"
 # They wait for windows to end and for servers much longer than they compute.
-export RUST_TEST_THREADS=$(($(nproc) * 5))
+export RUST_TEST_THREADS=$(($(nproc) * 3))
 # Fuzz targets replay their seeds; without a fuzzer's instrumentation they do no more.
 linted test --locked --workspace --quiet | tee "$begun"
 rm "$begun"

@@ -5,6 +5,7 @@ use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::LazyLock;
+use std::time::Duration;
 
 use smbench_engine::Cancel;
 use smbench_engine::probe::{Probed, cleanup, probe};
@@ -160,6 +161,8 @@ fn impacket_carries_out_a_mix_with_verified_data() {
         let mut options = options(dialects);
         options.work.clients = Some("2".parse().unwrap());
         options.work.verify = Some(Verify::ReadBack);
+        // Long enough for an interpreter on a busy machine.
+        options.work.duration = Some(Duration::from_secs(3));
         let limits = Limits::default();
         let plan = Plan::resolve(&profile, &options, server.target(), limits, 2).unwrap();
         let record = run(&plan);

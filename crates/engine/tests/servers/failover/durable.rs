@@ -98,7 +98,8 @@ fn durable_handles_are_taken_back_after_an_event() {
                 _ => clients,
             };
             // The server's answer comes first, because it is the reason for the rest.
-            assert_eq!(losses.handles.lost, [].into(), "{dialect}");
+            let lost = &losses.handles.lost;
+            assert_eq!(*lost, [].into(), "{dialect}: {}", samba.log_tail());
             assert_eq!(losses.handles.kept, kept, "{dialect}");
             // The oplock or lease comes back with the handle.
             assert_eq!(losses.handles.caching_kept, kept, "{dialect}");
