@@ -1,9 +1,11 @@
 //! The interface between the worker loop and a server, and the drivers behind it.
 
+mod answer;
 pub(crate) mod away;
 pub(crate) mod backlog;
 pub(crate) mod busy;
 pub(crate) mod changes;
+mod channel_loss;
 pub(crate) mod cifs;
 pub(crate) mod copies;
 pub(crate) mod cuts;

@@ -329,6 +329,27 @@ impl OpKind {
         )
     }
 
+    /// Whether a request of this kind that got no answer can also be sent again in the same
+    /// session, where its open is still there and the server can tell that it is sent again
+    /// (MS-SMB2 3.2.7.1).
+    #[must_use]
+    pub const fn is_replayable(self) -> bool {
+        matches!(
+            self,
+            Self::Write
+                | Self::Flush
+                | Self::SetFile
+                | Self::SetSecurity
+                | Self::QuerySecurity
+                | Self::CopyChunk
+                | Self::CopyInWrite
+                | Self::CopyInTimes
+                | Self::CopyOutRead
+                | Self::SaveWrite
+                | Self::SaveFlush
+        )
+    }
+
     #[inline]
     pub(super) const fn index(self) -> usize {
         self as usize

@@ -20,6 +20,7 @@ mod chain;
 mod error;
 mod event;
 mod further;
+mod loss;
 mod negotiated;
 mod protection;
 mod reauthentication;
@@ -35,6 +36,7 @@ use crate::crypto::PreauthHash;
 use crate::header::{Command, Header};
 
 pub use crate::command::bodyless::EMPTY_BODY;
+pub use crate::crypto::Repetition;
 use cancel::InterimResponse;
 pub use chain::Chain;
 pub use error::{NoCredit, NotInFlight, ProtocolError};

@@ -5,10 +5,13 @@
 mod aead;
 mod cbc;
 mod kdf;
+mod mark;
 mod signing;
 mod transform;
 
 pub use aead::{Aead, Decrypted, NONCE_LEN_MAX, TAG_LEN};
 pub use kdf::{KeySource, PreauthHash};
+pub(crate) use mark::ChannelMark;
+pub use mark::Repetition;
 pub use signing::Signer;
 pub use transform::{NONCE_SEED_LEN, TRANSFORM_HEADER_LEN, TRANSFORM_PROTOCOL_ID, Transform};

@@ -67,6 +67,8 @@ impl Flags {
     pub const RELATED: Self = Self(0x0000_0004);
     /// SMB2_FLAGS_SIGNED: the message carries a signature.
     pub const SIGNED: Self = Self(0x0000_0008);
+    /// SMB2_FLAGS_REPLAY_OPERATION: the request was sent before on a channel that is lost.
+    pub const REPLAY: Self = Self(0x2000_0000);
 
     /// Returns whether every bit of `other` is set.
     #[must_use]
@@ -88,7 +90,8 @@ impl Flags {
 pub struct Header {
     /// Credits that this request consumes: one per 64 KiB of payload.
     pub credit_charge: u16,
-    /// Status of a response; zero in a request.
+    /// Status of a response. In a request of SMB 3 the lower half is the channel sequence;
+    /// see [`Header::channel_sequence`].
     pub status: NtStatus,
     /// Command of the request or of the response.
     pub command: Command,
@@ -128,6 +131,13 @@ impl Header {
     #[must_use]
     pub const fn tree_id(&self) -> u32 {
         (self.async_or_tree >> 32) as u32
+    }
+
+    /// Returns the ChannelSequence of a request of SMB 3: the number of channels that the
+    /// session has lost.
+    #[must_use]
+    pub const fn channel_sequence(&self) -> u16 {
+        self.status.0 as u16
     }
 
     /// Returns the header with this TreeId.

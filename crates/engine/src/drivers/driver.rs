@@ -16,8 +16,10 @@ use smbench_model::sessions::{Caching, SESSIONS_PER_CONNECTION_MAX};
 use smbench_protocol::NtStatus;
 use smbench_protocol::command::WireName;
 
+pub use crate::drivers::answer::{Answer, Extent};
 pub use crate::drivers::away::ChurnEvent;
 pub use crate::drivers::busy::Busy;
+pub(crate) use crate::drivers::channel_loss::{LostCalls, OldestRequests};
 use crate::drivers::dropped::{Dropped, LostLink};
 pub(crate) use crate::drivers::load_sockets::LoadSockets;
 pub use crate::drivers::opened::Opened;
@@ -67,78 +69,6 @@ pub struct Call {
 /// Returns the slot of a call's operation.
 pub(crate) const fn slot_of(slot: u32) -> usize {
     (slot % SLOTS_MAX) as usize
-}
-
-/// The server's answer to a call, or a part of it.
-#[derive(Clone, Copy, Debug)]
-pub struct Answer<'a> {
-    /// Slot of the call.
-    pub slot: u32,
-    /// Whether further answers to this call follow.
-    pub extent: Extent,
-    /// Result of the operation. Any status other than [`NtStatus::SUCCESS`] counts
-    /// as a failure. The client continues, unless the status says that its session
-    /// is gone.
-    pub status: NtStatus,
-    /// Bytes moved, if the operation moves data and succeeded. A number other than
-    /// [`Operation::length`] is a failure. Of a QUERY_DIRECTORY of a `list` or a `walk`, the
-    /// number of names but `.` and `..`.
-    pub moved: u32,
-    /// The `moved` bytes that a READ returned, if the driver keeps them. The plan's
-    /// [`Verify::ReadBack`](smbench_model::contents::Verify) checks them.
-    pub data: Option<&'a [u8]>,
-}
-
-impl Answer<'_> {
-    /// Makes an answer that moves no data.
-    #[must_use]
-    pub const fn bare(slot: u32, extent: Extent, status: NtStatus) -> Self {
-        Self {
-            slot,
-            extent,
-            status,
-            moved: 0,
-            data: None,
-        }
-    }
-}
-
-/// How much of an answer has arrived.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Extent {
-    /// No part yet: the server has accepted the call (STATUS_PENDING).
-    Interim,
-    /// One part; others follow.
-    Part,
-    /// The whole answer, or its last part.
-    Final,
-    /// The call has ended in another way. Under a lease, the client answers a `list_open` itself,
-    /// with the number of names of a whole listing, and a `list_close`, whose directory stays
-    /// open. The notification for a `watch` is reported apart.
-    Apart,
-    /// The server reports that the session has expired, and has not carried out the
-    /// call. The driver reauthenticates, and the loop submits the call again.
-    Expired,
-    /// None will come, because the connection of the call was lost. Whether the server has
-    /// carried out the call is not known. The operation has failed, and its action ends.
-    Lost,
-    /// The same, but the driver can carry out the call once more without harm. The loop
-    /// submits it again.
-    Repeatable,
-}
-
-impl Extent {
-    /// Returns whether it is an answer to the call, or a part of one.
-    #[inline]
-    pub(crate) const fn is_answer(self) -> bool {
-        matches!(self, Self::Part | Self::Final)
-    }
-
-    /// Returns whether the call itself has no answer.
-    #[inline]
-    pub(crate) const fn is_without_answer(self) -> bool {
-        matches!(self, Self::Expired | Self::Lost | Self::Repeatable)
-    }
 }
 
 /// What became of a listing that a client keeps under a lease of its directory.
@@ -192,6 +122,10 @@ pub trait Sink {
     /// before the answers of extent [`Extent::Lost`]. `since` is the loss to which it belongs:
     /// an earlier one, if no client had an answer after that.
     fn link_lost(&mut self, lost: &LostLink, since: Nanos);
+    /// Reports that one of several connections was lost, without which the clients go on. Must
+    /// come before the answers of extent [`Extent::Lost`]. `since` is as for
+    /// [`Self::link_lost`].
+    fn channel_lost(&mut self, lost: &LostLink, since: Nanos);
     /// Reports how many further clients cannot send because of the loss at `since`.
     fn cut_off(&mut self, since: Nanos, clients: u32);
     /// Reports that the clients have new sessions after a loss, and what became of their durable
@@ -307,6 +241,25 @@ pub trait Driver: Sized + 'static {
     /// Resets the connections, as an event asks for, and returns nothing to the server.
     #[doc(hidden)]
     fn reset(&mut self) {}
+
+    /// Looks for one of several connections that is interrupted. `oldest` is what the driver saw
+    /// the last time.
+    #[doc(hidden)]
+    fn interrupted(&mut self, _oldest: &mut OldestRequests) -> Option<Dropped> {
+        None
+    }
+
+    /// Goes on without one of several connections. Returns the slots of the calls that were in
+    /// flight on it; `None` if the sessions are lost with it. `is_replayed` says of a slot
+    /// whether its call is sent again and has to be marked.
+    #[doc(hidden)]
+    fn lose_connection(
+        &mut self,
+        _lost: &LostLink,
+        _is_replayed: &dyn Fn(u32) -> bool,
+    ) -> Option<LostCalls> {
+        None
+    }
 
     /// Returns what new sessions need of the old ones, whose connection is lost.
     #[doc(hidden)]

@@ -145,6 +145,9 @@ pub enum LinkCause {
     /// An answer was overdue, for this reason.
     #[error("{0}")]
     Silent(String),
+    /// The path to the server is interrupted. Another connection of the client has one.
+    #[error("the server acknowledges nothing on the connection")]
+    Unacknowledged,
     /// The server ended a session on it.
     #[error("the server ended the session with {0}")]
     SessionEnded(NtStatus),

@@ -3,10 +3,11 @@
 //!
 //! With one connection, requests go through the worker's buffer. With several, each
 //! connection has a buffer of its own, because one buffer cannot hold bytes for
-//! different connections. The loop does not see the difference. A failure of one
-//! connection fails the group.
+//! different connections. The loop does not see the difference. If one of several connections
+//! is lost, the others can go on without it ([`Links::lose`]).
 
 pub(crate) mod drops;
+mod lose;
 mod open;
 
 use std::task::{Context, Poll};
@@ -35,7 +36,7 @@ struct QueuedConnection {
 
 /// The connections of a group. Each of the first ones carries every session of the group.
 pub(crate) struct Links {
-    links: Box<[QueuedConnection]>,
+    links: Vec<QueuedConnection>,
     /// Number of connections that carry the sessions. Each one behind them is for the log-ons
     /// of one slot.
     shared: usize,
@@ -48,6 +49,16 @@ pub(crate) struct Links {
     /// another connection.
     wanted: Option<usize>,
     payloads: Payloads,
+    buffers: Buffers,
+}
+
+/// Where the requests of a connection are encoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Buffers {
+    /// In the worker's buffer, because there is one connection.
+    OfWorker,
+    /// In a buffer of the connection, because there are several, or were.
+    OfConnections,
 }
 
 /// How payloads of READs are handled if their data is not verified.
@@ -98,7 +109,12 @@ impl Links {
         }
         Ok(Self {
             shared: links.len() - apart,
-            links: links.into_boxed_slice(),
+            buffers: if links.len() == 1 {
+                Buffers::OfWorker
+            } else {
+                Buffers::OfConnections
+            },
+            links,
             chosen: 0,
             read: 0,
             wanted: None,
@@ -120,6 +136,11 @@ impl Links {
         };
         caches.for_each(|further| first.absorb(further));
         first
+    }
+
+    /// Returns whether there was never more than one connection.
+    pub(super) fn is_alone(&self) -> bool {
+        self.buffers == Buffers::OfWorker
     }
 
     /// Returns the number of connections.
@@ -176,7 +197,7 @@ impl Links {
         &'a mut self,
         scratch: &'a mut Scratch,
     ) -> (&'a mut Connection, &'a mut Vec<u8>) {
-        let is_alone = self.links.len() == 1;
+        let is_alone = self.is_alone();
         let QueuedConnection {
             session, backlog, ..
         } = &mut self.links[self.chosen];
@@ -194,7 +215,7 @@ impl Links {
         &'a mut self,
         scratch: &'a mut Scratch,
     ) -> (&'a mut Session, &'a mut Vec<u8>) {
-        let is_alone = self.links.len() == 1;
+        let is_alone = self.is_alone();
         let QueuedConnection {
             session, backlog, ..
         } = &mut self.links[0];
@@ -301,7 +322,7 @@ impl Links {
     }
 
     /// Returns the number and the session of the chosen connection.
-    pub(super) const fn chosen_session(&mut self) -> (usize, &mut Session) {
+    pub(super) fn chosen_session(&mut self) -> (usize, &mut Session) {
         (self.chosen, &mut self.links[self.chosen].session)
     }
 
@@ -309,7 +330,7 @@ impl Links {
     /// to be sent on it. For a single connection that buffer is `output`.
     pub(super) fn received<'a>(&'a mut self, output: &'a mut Vec<u8>) -> Received<'a> {
         self.wanted = None;
-        let is_alone = self.links.len() == 1;
+        let is_alone = self.is_alone();
         let QueuedConnection {
             session, backlog, ..
         } = &mut self.links[self.read];

@@ -11,6 +11,7 @@ mod further;
 mod group;
 mod handles;
 mod leased;
+mod lose;
 pub(crate) mod open;
 mod renewal;
 pub(crate) mod replay;
@@ -23,21 +24,19 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use smbench_model::Nanos;
-use smbench_model::action::Action;
 use smbench_model::contents::Verify;
 use smbench_model::kind::OpKind;
 use smbench_model::plan::Plan;
 use smbench_model::record::Reclaimed;
-use smbench_model::sessions::Caching;
 use smbench_protocol::frame::Payload;
 use smbench_protocol::{Event, NtStatus, ProtocolError};
 
 use crate::drivers::driver::{
-    Answer, Busy, Call, Connector, Driver, Extent, LoadSockets, Opened, Scratch, Sink,
+    Answer, Busy, Call, Connector, Driver, Extent, LoadSockets, LostCalls, OldestRequests, Opened,
+    Scratch, Sink,
 };
-use crate::drivers::dropped::Dropped;
+use crate::drivers::dropped::{Dropped, LostLink};
 use crate::drivers::links::{Links, OpenSessions, Payloads, Received, drops};
-use crate::drivers::listings::Listings;
 use crate::drivers::remains::{Reopening, SessionRemains};
 use crate::drivers::renewals::Renewals;
 use crate::drivers::site::Site;
@@ -46,6 +45,7 @@ use crate::smb::session::caching::Cache;
 use crate::smb::session::{self, Session, SessionError, caching};
 use encode::Encode;
 use handles::remains_of;
+use leased::listings_of;
 use open::HeldOpen;
 use state::{GroupState, member_of};
 
@@ -56,6 +56,9 @@ pub(crate) struct Native<E> {
     payload: Payload,
     /// State that new sessions need if the connection is lost.
     remains: Option<Box<SessionRemains>>,
+    /// Slots whose calls were in flight on a connection that is lost, and that were not sent
+    /// again yet.
+    replays: Box<[u32]>,
 }
 
 /// Sets up the sessions of a run's groups. The second value makes the encoder of a
@@ -165,10 +168,8 @@ async fn open_group<E: Encode>(
                 places: places.into_boxed_slice(),
             },
             remains: remains_of(site, remains, client_guid, seed, node),
-            payload: match site.plan.only().verify {
-                Verify::Off => Payload::Discard,
-                Verify::ReadBack => Payload::Keep,
-            },
+            replays: Box::default(),
+            payload: payload(site.plan.only().verify),
         },
         granted,
         breaks,
@@ -178,16 +179,6 @@ async fn open_group<E: Encode>(
     })
 }
 
-/// Makes the listings that clients keep, if leases on directories are asked for, or if clients
-/// learn what others change.
-fn listings_of(site: &Site, clients: usize, places: usize) -> Option<Box<Listings>> {
-    let leases = matches!(site.plan.sessions.caching, Caching::DirectoryLease(_));
-    let needs = |action: &Action| matches!(action, Action::Watch { .. } | Action::Neighbour { .. });
-    let files = &site.plan.only().workload.files;
-    let is_used = leases || site.mix.actions().iter().any(needs);
-    is_used.then(|| Box::new(Listings::new(&site.changes, files, clients, places)))
-}
-
 impl<E: Encode> Driver for Native<E> {
     fn begin_load(&mut self, sockets: &LoadSockets) -> Result<(), Dropped> {
         self.links.begin_load(sockets)
@@ -195,6 +186,18 @@ impl<E: Encode> Driver for Native<E> {
 
     fn reset(&mut self) {
         self.links.reset();
+    }
+
+    fn interrupted(&mut self, oldest: &mut OldestRequests) -> Option<Dropped> {
+        self.links.interrupted(oldest)
+    }
+
+    fn lose_connection(
+        &mut self,
+        lost: &LostLink,
+        is_replayed: &dyn Fn(u32) -> bool,
+    ) -> Option<LostCalls> {
+        self.lose(lost, is_replayed)
     }
 
     fn remains(&mut self) -> SessionRemains {
@@ -217,7 +220,7 @@ impl<E: Encode> Driver for Native<E> {
         if !group.renewals.is_empty() && group.renewals.concern(call.member) {
             return Err(Busy::Session);
         }
-        if links.count() == 1 {
+        if links.is_alone() {
             return E::encode(group, links, call, &mut scratch.output, data);
         }
         match call.operation.kind {
@@ -232,6 +235,10 @@ impl<E: Encode> Driver for Native<E> {
             OpKind::Cancel => links.choose(|link| link.is_in_flight(call.slot)),
             _ => links.choose_free(|link| request::is_afforded(call, link)),
         }?;
+        if self.replays.contains(&call.slot) {
+            hint::cold_path();
+            return self.replay(call, data);
+        }
         let mut out = links.take_buffer();
         let encoded = E::encode(group, links, call, &mut out, data);
         links.put_buffer(out);
@@ -345,6 +352,14 @@ impl<E: Encode> Driver for Native<E> {
     async fn close(self) {
         let sessions = self.group.held.iter().map(|held| held.session);
         self.links.close(sessions).await;
+    }
+}
+
+/// Returns what becomes of the data of READs.
+const fn payload(verify: Verify) -> Payload {
+    match verify {
+        Verify::Off => Payload::Discard,
+        Verify::ReadBack => Payload::Keep,
     }
 }
 

@@ -13,7 +13,9 @@
 mod answers;
 mod attempts;
 mod calls;
+mod channels;
 mod churn;
+mod report;
 
 use std::pin::Pin;
 use std::rc::Rc;
@@ -21,19 +23,18 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use smbench_model::Nanos;
-use smbench_protocol::NtStatus;
 
 use crate::drivers::cuts::CutSwitch;
 use crate::drivers::driver::{
-    Answer, Busy, Call, ChurnEvent, Connector, Driver, Extent, LoadSockets, Opened, Scratch, Sink,
+    Busy, Call, ChurnEvent, Connector, Driver, LoadSockets, Opened, Scratch, Sink,
 };
 use crate::drivers::dropped::{Dropped, LinkCause, LostLink, NotReconnected};
 use crate::drivers::remains::SessionRemains;
 use crate::machine::clock;
 use crate::smb::session::SessionError;
 use answers::Answers;
-use attempts::replace;
 use calls::ClientCalls;
+use channels::SeveralConnections;
 pub(crate) use churn::ChurnPlan;
 use churn::GroupChurn;
 
@@ -85,6 +86,7 @@ impl<C: Connector> Connector for ReconnectingConnector<C> {
             switch: Rc::new(CutSwitch::new(
                 clients.first().map_or(0, |first| first / self.per_group),
             )),
+            channels: self.channels(),
             sockets: None,
             leavings: None,
             connector: self.clone(),
@@ -102,6 +104,8 @@ pub(crate) struct Reconnecting<C: Connector> {
     calls: ClientCalls,
     /// Turned on by events that cut the connection.
     switch: Rc<CutSwitch>,
+    /// The connections of the clients, if each has several.
+    channels: Option<Box<SeveralConnections>>,
     /// Where sockets are under load. Before the load and after it, a lost connection ends the
     /// group.
     sockets: Option<LoadSockets>,
@@ -139,6 +143,9 @@ impl<C: Connector> Reconnecting<C> {
             return Err(error);
         }
         let lost = error.mendable()?;
+        let Some(lost) = self.go_on_without(lost) else {
+            return Ok(());
+        };
         // Bytes for the old connection must not reach another one.
         scratch.output.clear();
         let driver = self.driver.take();
@@ -191,63 +198,6 @@ impl<C: Connector> Reconnecting<C> {
             Some(driver) => driver.begin_load(&sockets.under_load()),
             None => Ok(()),
         }
-    }
-
-    fn report_cut_off(&mut self, sink: &mut impl Sink) {
-        if let Some((since, clients)) = self.calls.take_cut_off() {
-            sink.cut_off(since, clients);
-        }
-    }
-
-    /// Reports that a connection is lost, or that all are back.
-    #[cold]
-    fn report(&mut self, now: Nanos, sink: &mut impl Sink) -> Result<(), Dropped> {
-        let Some(mut loss) = self.loss.take() else {
-            return Ok(());
-        };
-        match loss.stage {
-            LossStage::Found => {
-                sink.link_lost(&loss.lost, self.calls.lose(loss.lost.at));
-                self.report_cut_off(sink);
-                for (slot, kind) in self.calls.take_in_flight() {
-                    let extent = if kind.is_repeatable() {
-                        Extent::Repeatable
-                    } else {
-                        Extent::Lost
-                    };
-                    let status = NtStatus::CONNECTION_DISCONNECTED;
-                    sink.answer(&Answer::bare(slot, extent, status))?;
-                }
-                let ReconnectingConnector {
-                    connector, limit, ..
-                } = self.connector.clone();
-                let lost = (*loss.lost).clone();
-                let remains = std::mem::take(&mut loss.remains);
-                let opening = replace(connector, limit, self.clients.clone(), lost, remains);
-                loss.stage = LossStage::Opening(Box::pin(opening));
-                self.loss = Some(loss);
-            }
-            LossStage::Opening(_) => {
-                self.report_cut_off(sink);
-                self.loss = Some(loss);
-            }
-            LossStage::Left(driver, event) => {
-                loss.stage = LossStage::Found;
-                self.report_left(loss, driver, event, sink);
-            }
-            LossStage::Opened(opened) => {
-                self.report_cut_off(sink);
-                self.report_back(&opened, now, sink);
-                for caching in opened.granted {
-                    sink.granted(caching);
-                }
-                (0..opened.breaks).for_each(|_| sink.broken());
-                for (took, outcome) in opened.acknowledged {
-                    sink.acknowledged(took, outcome);
-                }
-            }
-        }
-        Ok(())
     }
 }
 
@@ -326,6 +276,12 @@ impl<C: Connector> Driver for Reconnecting<C> {
         if self.switch.take() {
             return Poll::Ready(self.cut(scratch).map(|()| 0));
         }
+        if let Some(error) = self.interrupted(context) {
+            return Poll::Ready(self.found(error, scratch).map(|()| 0));
+        }
+        if self.has_lost_channels() {
+            return Poll::Ready(Ok(0));
+        }
         match (&mut self.driver, &self.loss) {
             (Some(driver), None) => match driver.poll_receive(context, scratch) {
                 Poll::Ready(Err(error)) => Poll::Ready(self.found(error, scratch).map(|()| 0)),
@@ -348,6 +304,7 @@ impl<C: Connector> Driver for Reconnecting<C> {
         scratch: &mut Scratch,
         sink: &mut impl Sink,
     ) -> Result<(), Dropped> {
+        self.report_channels(sink)?;
         match &mut self.driver {
             Some(driver) if self.loss.is_none() => {
                 let calls = &mut self.calls;

@@ -16,6 +16,7 @@ use tokio::task::coop;
 
 use crate::machine::poller::Poller;
 use crate::machine::poller::polled::PolledSocket;
+use crate::machine::tcp;
 
 /// The socket of a connection.
 #[derive(Debug)]
@@ -70,9 +71,28 @@ impl ConnectionSocket {
         // Without the option, the connection ends in the usual way.
         let _ = match self {
             Self::Tokio(stream) => SockRef::from(stream).set_linger(at_once),
-            Self::Polled(socket) => socket.reset_on_close(),
+            Self::Polled(socket) => socket.options().set_linger(at_once),
             Self::Lost => Ok(()),
         };
+    }
+
+    /// Returns whether TCP waits in vain for the acknowledgement of what was sent: after two
+    /// retransmissions in a row, about 600 ms on a fast network.
+    pub(crate) fn is_unacknowledged(&self) -> bool {
+        const RETRANSMISSIONS: u8 = 2;
+        let of = |socket: SockRef<'_>| {
+            let local = socket.local_addr().ok()?.as_socket()?;
+            Some((local, socket.peer_addr().ok()?.as_socket()?))
+        };
+        let addresses = match self {
+            Self::Tokio(stream) => of(SockRef::from(stream)),
+            Self::Polled(socket) => of(socket.options()),
+            Self::Lost => None,
+        };
+        addresses.is_some_and(|(local, server)| {
+            let in_a_row = tcp::retransmissions_in_a_row(local, server);
+            in_a_row.is_some_and(|count| count >= RETRANSMISSIONS)
+        })
     }
 
     /// Receives the bytes that are there and fit into `room`, and waits if there are

@@ -36,6 +36,9 @@ const ALIGNMENT: usize = 4;
 /// Bit of the byte of `tcp_info` that holds it: the sender had too little to send.
 const APP_LIMITED: u8 = 1;
 
+/// Stands for the connection with the given addresses (INET_DIAG_NOCOOKIE).
+const ANY_COOKIE: [u8; 8] = [0xff; 8];
+
 /// Reads the counters of the connections to one server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TcpWatch {
@@ -79,6 +82,24 @@ impl TcpWatch {
     }
 }
 
+/// Returns how often TCP has sent the oldest bytes of a connection again, each time after
+/// waiting for their acknowledgement in vain. Returns `None` if the kernel does not say.
+pub(crate) fn retransmissions_in_a_row(local: SocketAddr, server: SocketAddr) -> Option<u8> {
+    let (family, mut socket_id) = match server {
+        SocketAddr::V4(_) => (AF_INET, SocketId::new_v4()),
+        SocketAddr::V6(_) => (AF_INET6, SocketId::new_v6()),
+    };
+    (socket_id.source_address, socket_id.source_port) = (local.ip(), local.port());
+    (socket_id.destination_address, socket_id.destination_port) = (server.ip(), server.port());
+    socket_id.cookie = ANY_COOKIE;
+    let mut retransmissions = None;
+    let asked = list(family, socket_id, NLM_F_REQUEST, |response| {
+        let info = tcp_info(response.nlas.into_iter());
+        retransmissions = info.map(|info| info.retransmits);
+    });
+    asked.ok().and(retransmissions)
+}
+
 /// Returns the inodes of the sockets that this process has open.
 fn own_sockets() -> io::Result<HashSet<u32>> {
     let mut own = HashSet::new();
@@ -105,11 +126,27 @@ fn tcp_info(attributes: impl Iterator<Item = Nla>) -> Option<TcpInfo> {
 }
 
 /// Lists all connections of a family to a remote port.
-fn dump(family: u8, port: u16, mut each: impl FnMut(InetResponse)) -> Result<(), String> {
+fn dump(family: u8, port: u16, each: impl FnMut(InetResponse)) -> Result<(), String> {
+    let mut socket_id = if family == AF_INET {
+        SocketId::new_v4()
+    } else {
+        SocketId::new_v6()
+    };
+    socket_id.destination_port = port;
+    list(family, socket_id, NLM_F_REQUEST | NLM_F_DUMP, each)
+}
+
+/// Lists the connections that a request with these flags asks for.
+fn list(
+    family: u8,
+    socket_id: SocketId,
+    flags: u16,
+    mut each: impl FnMut(InetResponse),
+) -> Result<(), String> {
     let refused = |error: rustix::io::Errno| {
         format!("the kernel does not list connections (sock_diag): {error}")
     };
-    let socket = ask(family, port).map_err(refused)?;
+    let socket = ask(family, socket_id, flags).map_err(refused)?;
     let mut answer = vec![0; ANSWER_BYTES];
     loop {
         let (length, _) = recv(&socket, &mut answer[..], RecvFlags::empty()).map_err(refused)?;
@@ -135,6 +172,9 @@ fn dump(family: u8, port: u16, mut each: impl FnMut(InetResponse)) -> Result<(),
             }
             rest = rest.get(length..).unwrap_or_default();
         }
+        if flags & NLM_F_DUMP != NLM_F_DUMP {
+            return Ok(());
+        }
         if length == 0 {
             return Err("the kernel's list of connections has no end".to_owned());
         }
@@ -142,7 +182,7 @@ fn dump(family: u8, port: u16, mut each: impl FnMut(InetResponse)) -> Result<(),
 }
 
 /// Asks for the list, and returns the socket on which it comes.
-fn ask(family: u8, port: u16) -> rustix::io::Result<OwnedFd> {
+fn ask(family: u8, socket_id: SocketId, flags: u16) -> rustix::io::Result<OwnedFd> {
     let socket = socket_with(
         AddressFamily::NETLINK,
         SocketType::RAW,
@@ -150,12 +190,6 @@ fn ask(family: u8, port: u16) -> rustix::io::Result<OwnedFd> {
         Some(netlink::SOCK_DIAG),
     )?;
     set_socket_timeout(socket.as_fd(), Timeout::Recv, Some(ANSWER_LIMIT))?;
-    let mut socket_id = if family == AF_INET {
-        SocketId::new_v4()
-    } else {
-        SocketId::new_v6()
-    };
-    socket_id.destination_port = port;
     let request = InetRequest {
         family,
         protocol: IPPROTO_TCP,
@@ -165,7 +199,7 @@ fn ask(family: u8, port: u16) -> rustix::io::Result<OwnedFd> {
         socket_id,
     };
     let mut header = NetlinkHeader::default();
-    header.flags = NLM_F_REQUEST | NLM_F_DUMP;
+    header.flags = flags;
     let mut message = NetlinkMessage::new(header, SockDiagMessage::InetRequest(request).into());
     message.finalize();
     let mut bytes = vec![0; message.buffer_len()];
@@ -272,6 +306,14 @@ mod tests {
             assert!(rtt.least <= rtt.longest && rtt.shortest <= rtt.median);
             assert!(rtt.median <= rtt.longest && rtt.longest > Duration::ZERO);
         }
+    }
+
+    #[test]
+    fn a_connection_in_order_has_no_retransmissions_in_a_row() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let (client, _server) = connected(&listener);
+        let (local, peer) = (client.local_addr().unwrap(), client.peer_addr().unwrap());
+        assert_eq!(retransmissions_in_a_row(local, peer), Some(0));
     }
 
     #[test]

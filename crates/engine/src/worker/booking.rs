@@ -122,6 +122,12 @@ impl<S: Supply> Sink for Booking<'_, S> {
         self.recorder.losses_mut(self.clients.after_event);
     }
 
+    fn channel_lost(&mut self, lost: &LostLink, since: Nanos) {
+        self.book_event(EventKind::ChannelLost, lost.at);
+        self.clients.after_event = self.clients.events.last_before(since);
+        self.recorder.losses_mut(self.clients.after_event).channels += 1;
+    }
+
     fn cut_off(&mut self, since: Nanos, clients: u32) {
         let event = self.clients.events.last_before(since);
         self.recorder.losses_mut(event).clients += u64::from(clients);

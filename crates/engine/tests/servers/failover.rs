@@ -1,5 +1,6 @@
 //! Clients that lose their connection under load and come back.
 
+mod channels;
 mod durable;
 mod faults;
 mod faulty;

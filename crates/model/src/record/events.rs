@@ -14,6 +14,8 @@ pub enum EventKind {
     LinkLost,
     /// The clients have sessions again.
     LinkBack,
+    /// One of several connections under load was lost. The clients went on with the others.
+    ChannelLost,
 }
 
 impl EventKind {
@@ -23,6 +25,7 @@ impl EventKind {
         match self {
             Self::LinkLost => "link-lost",
             Self::LinkBack => "link-back",
+            Self::ChannelLost => "channel-lost",
         }
     }
 }

@@ -65,6 +65,8 @@ pub struct EventLosses {
     pub repeated: u64,
     /// Operations without an answer that failed.
     pub failed: u64,
+    /// Connections of clients that went on with another one.
+    pub channels: u64,
 }
 
 impl Default for EventLosses {
@@ -75,6 +77,7 @@ impl Default for EventLosses {
             handles: Reclaimed::default(),
             repeated: 0,
             failed: 0,
+            channels: 0,
         }
     }
 }
@@ -99,6 +102,7 @@ impl EventLosses {
         self.handles.merge(&other.handles);
         self.repeated += other.repeated;
         self.failed += other.failed;
+        self.channels += other.channels;
     }
 }
 

@@ -3,6 +3,7 @@ mod breaks;
 mod cancel;
 mod chain;
 mod further;
+mod loss;
 mod reauthentication;
 mod sessions;
 

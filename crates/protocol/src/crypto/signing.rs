@@ -9,6 +9,7 @@ use aws_lc_rs::aead::{AES_128_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
 use aws_lc_rs::{constant_time, hmac};
 
 use super::cbc::Cmac;
+use super::mark::MarkedMac;
 use crate::algorithm::SigningAlgorithm;
 use crate::header::{Command, Flags, HEADER_LEN};
 
@@ -19,13 +20,15 @@ const MESSAGE_ID: std::ops::Range<usize> = 24..32;
 
 /// A session's signing key, ready for use.
 pub struct Signer {
-    mac: Mac,
+    pub(super) mac: Mac,
 }
 
-enum Mac {
+pub(super) enum Mac {
     Hmac(Box<hmac::Key>),
     Cmac(Box<Cmac>),
     Gmac(Box<LessSafeKey>),
+    /// The session has lost a channel.
+    Marked(Box<MarkedMac>),
 }
 
 impl Signer {
@@ -43,17 +46,22 @@ impl Signer {
                 Mac::Gmac(Box::new(LessSafeKey::new(key)))
             }
         };
+        Self::of(mac)
+    }
+
+    pub(super) const fn of(mac: Mac) -> Self {
         Self { mac }
     }
 
-    /// Returns the algorithm in use.
+    /// Returns the algorithm in use; `None` in a session that has lost a channel.
     #[must_use]
-    pub const fn algorithm(&self) -> SigningAlgorithm {
-        match self.mac {
+    pub const fn algorithm(&self) -> Option<SigningAlgorithm> {
+        Some(match self.mac {
             Mac::Hmac(_) => SigningAlgorithm::HmacSha256,
             Mac::Cmac(_) => SigningAlgorithm::AesCmac,
             Mac::Gmac(_) => SigningAlgorithm::AesGmac,
-        }
+            Mac::Marked(_) => return None,
+        })
     }
 
     /// Sets the SIGNED flag and the signature of `message`. It must start at an
@@ -80,20 +88,33 @@ impl Signer {
         constant_time::verify_slices_are_equal(&expected, &received).is_ok()
     }
 
-    fn mac_of(&self, message: &[u8]) -> [u8; 16] {
-        let mut signature = [0; 16];
+    #[inline]
+    pub(super) fn mac_of(&self, message: &mut [u8]) -> [u8; 16] {
         match &self.mac {
-            Mac::Hmac(key) => {
+            Mac::Marked(marked) => marked.mac_of(message),
+            mac => mac.of(message),
+        }
+    }
+}
+
+impl Mac {
+    /// Returns the signature of a message that needs no mark.
+    #[inline(always)]
+    pub(super) fn of(&self, message: &[u8]) -> [u8; 16] {
+        let mut signature = [0; 16];
+        match self {
+            Self::Hmac(key) => {
                 signature.copy_from_slice(&hmac::sign(key, message).as_ref()[..16]);
             }
-            Mac::Cmac(key) => signature = key.sign(message),
-            Mac::Gmac(key) => {
+            Self::Cmac(key) => signature = key.sign(message),
+            Self::Gmac(key) => {
                 let nonce = Nonce::assume_unique_for_key(gmac_nonce(message));
                 match key.seal_in_place_separate_tag(nonce, Aad::from(message), &mut []) {
                     Ok(tag) => signature.copy_from_slice(tag.as_ref()),
                     Err(_) => unreachable!("a message is far below the limits of GCM"),
                 }
             }
+            Self::Marked(_) => unreachable!("a mark is not marked"),
         }
         signature
     }
@@ -117,7 +138,10 @@ fn gmac_nonce(message: &[u8]) -> [u8; 12] {
 
 impl fmt::Debug for Signer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Signer({})", self.algorithm())
+        match self.algorithm() {
+            Some(algorithm) => write!(f, "Signer({algorithm})"),
+            None => f.write_str("Signer(after the loss of a channel)"),
+        }
     }
 }
 

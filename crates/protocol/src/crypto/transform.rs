@@ -8,6 +8,7 @@ use std::fmt;
 
 use super::aead::{Aead, Decrypted, NONCE_LEN_MAX, TAG_LEN};
 use super::kdf::KeySource;
+use super::mark::ChannelMark;
 use crate::algorithm::Cipher;
 
 /// Length of the header before the encrypted message, in bytes.
@@ -30,6 +31,8 @@ pub struct Transform {
     outbound: Aead,
     inbound: Aead,
     nonces: Nonces,
+    /// The mark of requests, if the session has lost a channel.
+    mark: Option<Box<ChannelMark>>,
 }
 
 /// A source of nonces: a counter with a random start, and constant random bytes
@@ -93,7 +96,13 @@ impl Transform {
             outbound: Aead::new(cipher, client),
             inbound: Aead::new(cipher, server),
             nonces: Nonces::new(nonce_seed, channel),
+            mark: None,
         }
+    }
+
+    /// Returns the mark of requests, which they have from here on.
+    pub(crate) fn mark_mut(&mut self) -> &mut ChannelMark {
+        self.mark.get_or_insert_default()
     }
 
     /// Returns the session id in the header of an encrypted message.
@@ -123,6 +132,9 @@ impl Transform {
     pub fn seal(&mut self, message: &mut [u8]) {
         let nonce = self.nonces.next();
         let (header, plain) = message.split_at_mut(TRANSFORM_HEADER_LEN);
+        if let Some(mark) = &self.mark {
+            mark.write_all(plain);
+        }
         header.fill(0);
         header[..4].copy_from_slice(&TRANSFORM_PROTOCOL_ID);
         let used = match self.cipher {

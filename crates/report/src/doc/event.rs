@@ -22,7 +22,7 @@ const NOT_GRANTED: &str = "not-granted";
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LinkDoc {
     /// What happened: `link-lost` if a connection was lost, `link-back` if its clients have
-    /// sessions again.
+    /// sessions again, `channel-lost` if they went on with another connection.
     pub kind: String,
     /// Seconds from the start of the load, ramps included.
     pub at_s: f64,
@@ -85,6 +85,10 @@ pub struct EventDoc {
     pub requests_repeated: u64,
     /// Number of operations without an answer that failed.
     pub operations_failed: u64,
+    /// Number of connections that were lost by clients which went on with another one. Absent if
+    /// there are none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub channels_lost: u64,
     /// The command that was run. Absent if the event has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<HookRecord>,
@@ -144,6 +148,7 @@ impl EventDoc {
             caching_lost: losses.handles.caching_lost,
             requests_repeated: losses.repeated,
             operations_failed: losses.failed,
+            channels_lost: losses.channels,
             command: None,
             processes: None,
         }
@@ -195,9 +200,19 @@ impl EventDoc {
         }
         self.requests_repeated += other.requests_repeated;
         self.operations_failed += other.operations_failed;
+        self.channels_lost += other.channels_lost;
         self.command = self.command.take().or_else(|| other.command.clone());
         self.processes = self.processes.or(other.processes);
     }
+}
+
+/// Whether a count is left out.
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+const fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// The throughput of a load point outside the effects of its events.

@@ -137,16 +137,20 @@ fn name(event: &EventDoc) -> String {
 
 /// Returns what the columns do not say: handles that were lost, by the server's answer.
 fn notes(doc: &RunDoc) -> Vec<String> {
-    let events = doc.load_points.iter().flat_map(|point| &point.events);
+    let events = || doc.load_points.iter().flat_map(|point| &point.events);
     let mut by = std::collections::BTreeMap::<&str, u64>::new();
-    for (status, count) in events.flat_map(|event| &event.handles_lost_by) {
+    for (status, count) in events().flat_map(|event| &event.handles_lost_by) {
         *by.entry(status).or_default() += count;
     }
-    let events = doc.load_points.iter().flat_map(|point| &point.events);
-    let caching_lost = total(events.map(|event| event.caching_lost));
+    let caching_lost = total(events().map(|event| event.caching_lost));
     let weaker = (caching_lost > 0).then(|| {
         let handles = counted(caching_lost, "kept handle");
         format!("{handles} with a lower oplock or lease than before")
+    });
+    let channels = total(events().map(|event| event.channels_lost));
+    let gone_on = (channels > 0).then(|| {
+        let connections = counted(channels, "connection");
+        format!("{connections} lost by clients that went on with another one")
     });
     let lost = by.into_iter();
     let lost = lost.map(|(status, count)| {
@@ -156,7 +160,7 @@ fn notes(doc: &RunDoc) -> Vec<String> {
             status => format!("{handles} lost with {}", plain(status)),
         }
     });
-    lost.chain(weaker).collect()
+    lost.chain(weaker).chain(gone_on).collect()
 }
 
 /// Describes the lost connections of all load points in a sentence; `None` if there were none.

@@ -24,6 +24,9 @@ use crate::smb::session::{Session, SessionError};
 
 /// Encodes the operations of one source as requests, and follows their answers.
 pub(crate) trait Encode: Sized + 'static {
+    /// Whether the operations are those of a recording, which depend on each other.
+    const IS_RECORDING: bool = false;
+
     /// Makes the encoder of a group of clients.
     fn new(site: &Site) -> Result<Self, SessionError>;
 

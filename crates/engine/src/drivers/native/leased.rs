@@ -6,6 +6,7 @@ use std::task::{Context, Poll};
 use smbench_model::Nanos;
 use smbench_model::action::{Action, ChangeFilter};
 use smbench_model::kind::OpKind;
+use smbench_model::sessions::Caching;
 use smbench_protocol::command::create::OplockLevel;
 use smbench_protocol::command::oplock_break::BreakNotification;
 use smbench_protocol::connection::NoCredit;
@@ -18,10 +19,21 @@ use super::steps::{named, purpose};
 use crate::drivers::changes::{AwaitedNotice, MadeFile};
 use crate::drivers::driver::{Answer, Call, Extent, Sink, slot_of};
 use crate::drivers::dropped::Dropped;
-use crate::drivers::listings::{self, CachedTurn, NamesLease};
+use crate::drivers::listings::{self, CachedTurn, Listings, NamesLease};
 use crate::drivers::requests::create;
+use crate::drivers::site::Site;
 use crate::machine::clock;
 use crate::smb::session::caching::{self, Object};
+
+/// Makes the listings that clients keep, if leases on directories are asked for, or if clients
+/// learn what others change.
+pub(super) fn listings_of(site: &Site, clients: usize, places: usize) -> Option<Box<Listings>> {
+    let leases = matches!(site.plan.sessions.caching, Caching::DirectoryLease(_));
+    let needs = |action: &Action| matches!(action, Action::Watch { .. } | Action::Neighbour { .. });
+    let files = &site.plan.only().workload.files;
+    let is_used = leases || site.mix.actions().iter().any(needs);
+    is_used.then(|| Box::new(Listings::new(&site.changes, files, clients, places)))
+}
 
 impl GroupState<MixEncoder> {
     /// Encodes the CREATE of a step, or of a lookup, with a lease if it has one. A listing may be

@@ -48,6 +48,8 @@ pub(crate) struct TracedOpen {
 }
 
 impl Encode for TraceEncoder {
+    const IS_RECORDING: bool = true;
+
     fn new(site: &Site) -> Result<Self, SessionError> {
         Self::of_site(site)
     }

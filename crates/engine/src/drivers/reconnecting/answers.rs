@@ -65,6 +65,10 @@ impl<S: Sink> Sink for Answers<'_, S> {
         self.sink.link_lost(lost, since);
     }
 
+    fn channel_lost(&mut self, lost: &LostLink, since: Nanos) {
+        self.sink.channel_lost(lost, since);
+    }
+
     fn cut_off(&mut self, since: Nanos, clients: u32) {
         self.sink.cut_off(since, clients);
     }

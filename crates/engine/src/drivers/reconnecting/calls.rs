@@ -136,6 +136,11 @@ impl ClientCalls {
         }
     }
 
+    /// Returns the kind of the call in flight in a slot.
+    pub(super) fn kind(&self, slot: u32) -> Option<OpKind> {
+        self.pending(slot).map(|call| call.kind)
+    }
+
     /// Notes an answer to a call. Returns the end of the client's blackout, if it was in one.
     pub(super) fn answered(&mut self, slot: u32, now: Nanos) -> Option<ComeBack> {
         let member = self.pending(slot)?.member;
@@ -173,6 +178,26 @@ impl ClientCalls {
             }
         }
         since
+    }
+
+    /// Removes the calls in flight in these slots, because one of several connections is lost.
+    /// Their clients are in a blackout until their next answer. Returns the loss, and the calls.
+    pub(super) fn lose_some(&mut self, slots: &[u32], at: Nanos) -> (Nanos, Vec<(u32, OpKind)>) {
+        let since = *self.lost_since.get_or_insert(at);
+        let mut lost = Vec::with_capacity(slots.len());
+        for &slot in slots {
+            let Some(PendingCall { member, kind }) = self.pending(slot) else {
+                continue;
+            };
+            self.ended(slot);
+            let client = &mut self.clients[member];
+            if client.lost_at.is_none() {
+                client.lost_at = Some(since);
+                self.cut_off += 1;
+            }
+            lost.push((slot, kind));
+        }
+        (since, lost)
     }
 
     /// Returns whether clients came into the blackout that were not reported yet.

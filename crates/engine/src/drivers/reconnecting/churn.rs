@@ -27,6 +27,13 @@ pub(crate) struct ChurnPlan {
     per_group: u32,
 }
 
+impl ChurnPlan {
+    /// Returns the number of connections that each client has.
+    pub(super) const fn connections_per_session(&self) -> u32 {
+        self.connections
+    }
+}
+
 #[cfg(test)]
 impl ChurnPlan {
     /// No client leaves.

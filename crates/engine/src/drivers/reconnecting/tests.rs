@@ -4,10 +4,11 @@ use smbench_model::kind::OpKind;
 use smbench_model::operations::Operation;
 use smbench_model::record::Reclaimed;
 use smbench_model::sessions::Caching;
+use smbench_protocol::NtStatus;
 use smbench_protocol::command::WireName;
 
 use super::*;
-use crate::drivers::driver::ListingEvent;
+use crate::drivers::driver::{Answer, Extent, ListingEvent};
 use crate::drivers::dropped::LinkCause;
 use crate::machine::poller::Poller;
 use crate::smb::session::caching::Acknowledged;
@@ -100,6 +101,7 @@ impl Sink for Ended {
     fn acknowledged(&mut self, _: Nanos, _: Acknowledged) {}
     fn reauthenticated(&mut self, _: Nanos) {}
     fn link_lost(&mut self, _: &LostLink, _: Nanos) {}
+    fn channel_lost(&mut self, _: &LostLink, _: Nanos) {}
     fn cut_off(&mut self, _: Nanos, _: u32) {}
     fn link_back(&mut self, _: &Reclaimed) {}
     fn came_back(&mut self, _: Nanos, _: Nanos) {}

@@ -5,7 +5,6 @@ use std::io;
 use std::net::TcpStream;
 use std::rc::Rc;
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 use rustix::event::epoll;
 use rustix::io::Errno;
@@ -33,9 +32,9 @@ impl PolledSocket {
         Ok(Self { stream, file })
     }
 
-    /// Makes the connection end with a reset when it is closed.
-    pub(crate) fn reset_on_close(&self) -> io::Result<()> {
-        SockRef::from(&self.stream).set_linger(Some(Duration::ZERO))
+    /// Returns the socket for reading and setting its options.
+    pub(crate) fn options(&self) -> SockRef<'_> {
+        SockRef::from(&self.stream)
     }
 
     /// Takes the socket out of the set.

@@ -97,6 +97,13 @@ impl Gate {
         }
     }
 
+    /// Cuts one of the connections that were last taken; 0 is the last one.
+    pub(super) fn cut_from_the_end(&self, number: usize) {
+        let state = self.state.lock().unwrap();
+        let carried = state.clients.iter().rev().nth(number).unwrap();
+        let _ = carried.client.shutdown(Shutdown::Both);
+    }
+
     /// Lets nothing pass on the present connections, and does not end them.
     pub(super) fn silence(&self) {
         for carried in &self.state.lock().unwrap().clients {

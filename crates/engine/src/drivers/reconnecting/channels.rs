@@ -1,0 +1,117 @@
+//! Clients with several connections that lose one of them, and go on with the others.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use smbench_model::kind::OpKind;
+use smbench_protocol::NtStatus;
+use tokio::time::sleep;
+
+use super::{Reconnecting, ReconnectingConnector};
+use crate::drivers::driver::{Answer, Connector, Driver, Extent, LostCalls, OldestRequests, Sink};
+use crate::drivers::dropped::{Dropped, LostLink};
+use crate::machine::tasks::on_tokio;
+
+/// Time between two looks at the connections.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// The connections of a group, of which each client has several.
+pub(super) struct SeveralConnections {
+    /// Lost connections that the loop does not know of yet.
+    lost: Vec<(Box<LostLink>, LostCalls)>,
+    oldest: OldestRequests,
+    /// Ends when the connections are to be looked at.
+    pause: Pin<Box<dyn Future<Output = ()>>>,
+}
+
+impl SeveralConnections {
+    fn new() -> Self {
+        Self {
+            lost: Vec::new(),
+            oldest: OldestRequests::new(),
+            pause: Self::pause(),
+        }
+    }
+
+    fn pause() -> Pin<Box<dyn Future<Output = ()>>> {
+        Box::pin(on_tokio(sleep(LOOK_EVERY)))
+    }
+}
+
+impl<C> ReconnectingConnector<C> {
+    /// Returns the state of a group's connections, if each client has several.
+    pub(super) fn channels(&self) -> Option<Box<SeveralConnections>> {
+        let has_several = self.churn.connections_per_session() > 1;
+        has_several.then(|| Box::new(SeveralConnections::new()))
+    }
+}
+
+/// Returns whether a lost call of this kind is sent again on another connection.
+const fn is_repeated(kind: OpKind) -> bool {
+    kind.is_repeatable() || kind.is_replayable()
+}
+
+impl<C: Connector> Reconnecting<C> {
+    /// Goes on without a lost connection, if the clients have another one. Returns the loss if
+    /// they have none.
+    pub(super) fn go_on_without(&mut self, lost: Box<LostLink>) -> Option<Box<LostLink>> {
+        let (Some(channels), Some(driver)) = (&mut self.channels, &mut self.driver) else {
+            return Some(lost);
+        };
+        let calls = &self.calls;
+        let is_replayed = |slot| calls.kind(slot).is_some_and(OpKind::is_replayable);
+        match driver.lose_connection(&lost, &is_replayed) {
+            Some(slots) => {
+                channels.lost.push((lost, slots));
+                None
+            }
+            None => Some(lost),
+        }
+    }
+
+    /// Looks at the connections when it is time, and returns the loss of one whose path is
+    /// interrupted.
+    pub(super) fn interrupted(&mut self, context: &mut Context<'_>) -> Option<Dropped> {
+        let channels = self.channels.as_mut()?;
+        if self.loss.is_some() || self.sockets.is_none() {
+            return None;
+        }
+        while channels.pause.as_mut().poll(context) == Poll::Ready(()) {
+            channels.pause = SeveralConnections::pause();
+            let driver = self.driver.as_mut()?;
+            if let Some(error) = driver.interrupted(&mut channels.oldest) {
+                return Some(error);
+            }
+        }
+        None
+    }
+
+    /// Returns whether the loop does not know of a lost connection yet.
+    pub(super) fn has_lost_channels(&self) -> bool {
+        let channels = self.channels.as_ref();
+        channels.is_some_and(|channels| !channels.lost.is_empty())
+    }
+
+    /// Reports the connections that were lost, and the calls without an answer.
+    pub(super) fn report_channels(&mut self, sink: &mut impl Sink) -> Result<(), Dropped> {
+        let Some(channels) = &mut self.channels else {
+            return Ok(());
+        };
+        for (lost, slots) in std::mem::take(&mut channels.lost) {
+            let (since, calls) = self.calls.lose_some(&slots, lost.at);
+            sink.channel_lost(&lost, since);
+            self.report_cut_off(sink);
+            for (slot, kind) in calls {
+                let extent = if is_repeated(kind) {
+                    Extent::Repeatable
+                } else {
+                    Extent::Lost
+                };
+                let status = NtStatus::CONNECTION_DISCONNECTED;
+                sink.answer(&Answer::bare(slot, extent, status))?;
+            }
+        }
+        Ok(())
+    }
+}

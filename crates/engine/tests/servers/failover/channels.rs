@@ -1,0 +1,74 @@
+//! Clients with several connections that lose one of them.
+
+use std::time::Duration;
+
+use smbench_engine::{Cancel, execute};
+use smbench_lab::{SambaOptions, ScratchSamba};
+use smbench_model::record::EventKind;
+use smbench_model::sessions::Mode;
+use smbench_model::spec::{RunOptions, SessionsSpec, WorkSpec};
+
+use super::gate::Gate;
+use super::{AfterFirstInterval, losses, options, valid_point};
+use crate::support::{plan, target};
+
+/// One client with two connections and several operations in flight.
+fn two_connections(sign: Mode, encrypt: Mode) -> RunOptions {
+    let sessions = SessionsSpec {
+        connections_per_session: Some(2),
+        sign: Some(sign),
+        encrypt: Some(encrypt),
+        ..SessionsSpec::default()
+    };
+    let options = options(1, Duration::from_secs(3), sessions);
+    RunOptions {
+        work: WorkSpec {
+            outstanding: Some(8),
+            ..options.work
+        },
+        ..options
+    }
+}
+
+/// The client goes on with the other connection: it sends its requests again there, none of them
+/// fails, and it sets up no connection.
+#[test]
+fn a_client_that_loses_one_of_two_connections_goes_on() {
+    let Some(samba) = ScratchSamba::or_skip(SambaOptions::default()) else {
+        return;
+    };
+    for (sign, encrypt) in [
+        (Mode::Off, Mode::Off),
+        (Mode::Required, Mode::Off),
+        (Mode::Off, Mode::Required),
+    ] {
+        for number in [0, 1] {
+            let what = format!("sign {sign:?}, encrypt {encrypt:?}, connection {number}");
+            let gate = Gate::start(samba.address());
+            let mut target = target(&samba.url(), samba.password());
+            target.port = gate.port();
+            let plan = plan("file-server", &two_connections(sign, encrypt), target);
+            let mut connections = 0;
+            let cut = || {
+                connections = gate.count();
+                gate.cut_from_the_end(number);
+            };
+            let record = execute(
+                &plan,
+                &mut AfterFirstInterval(Some(cut)),
+                &Cancel::default(),
+            );
+            let point = valid_point(record.unwrap());
+            let losses = losses(&point, None);
+            assert_eq!(losses.channels, 1, "{what}");
+            assert_eq!(losses.failed, 0, "{what}");
+            assert_eq!(losses.still_away(), 0, "{what}");
+            assert!(losses.repeated <= 8, "{what}: {}", losses.repeated);
+            let kinds = point.ops.events().kept().iter();
+            let kinds: Vec<_> = kinds.map(|event| event.kind).collect();
+            assert_eq!(kinds, [EventKind::ChannelLost], "{what}");
+            // The connection for the clean-up may be a new one.
+            assert!(gate.count() <= connections + 1, "{what}");
+        }
+    }
+}
