@@ -56,9 +56,6 @@ pub(crate) struct Native<E> {
     payload: Payload,
     /// State that new sessions need if the connection is lost.
     remains: Option<Box<SessionRemains>>,
-    /// Slots whose calls were in flight on a connection that is lost, and that were not sent
-    /// again yet.
-    replays: Box<[u32]>,
 }
 
 /// Sets up the sessions of a run's groups. The second value makes the encoder of a
@@ -163,12 +160,12 @@ async fn open_group<E: Encode>(
                 listings,
                 renewals: Renewals::new(credentials),
                 unfinished: Vec::new(),
+                replays: None,
                 held: held.into_boxed_slice(),
                 outstanding: site.plan.only().outstanding as usize,
                 places: places.into_boxed_slice(),
             },
             remains: remains_of(site, remains, client_guid, seed, node),
-            replays: Box::default(),
             payload: payload(site.plan.only().verify),
         },
         granted,
@@ -235,14 +232,11 @@ impl<E: Encode> Driver for Native<E> {
             OpKind::Cancel => links.choose(|link| link.is_in_flight(call.slot)),
             _ => links.choose_free(|link| request::is_afforded(call, link)),
         }?;
-        if self.replays.contains(&call.slot) {
-            hint::cold_path();
-            return self.replay(call, data);
-        }
+        let mark = group.begin_replay(links, call);
         let mut out = links.take_buffer();
         let encoded = E::encode(group, links, call, &mut out, data);
         links.put_buffer(out);
-        encoded
+        group.end_replay(links, call, mark, encoded)
     }
 
     fn flush(&mut self, context: &mut Context<'_>, scratch: &mut Scratch) -> Result<(), Dropped> {

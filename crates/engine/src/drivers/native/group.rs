@@ -110,6 +110,11 @@ impl<E: Encode> GroupState<E> {
         if done.status != NtStatus::SUCCESS {
             hint::cold_path();
             self.failed(done, now, sink);
+            if self.comes_too_early(done)
+                && let Some(answer) = &mut answer
+            {
+                answer.extent = Extent::Expired;
+            }
         }
         if let Some(answer) = answer
             && let Some(answer) = E::answered(self, answer, done, connection, out)?

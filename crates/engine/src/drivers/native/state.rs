@@ -9,6 +9,7 @@ use smbench_protocol::connection::TreeId;
 use smbench_protocol::handshake::SessionSetup;
 use smbench_protocol::{FileId, SessionIndex};
 
+use super::lose::Replays;
 use crate::drivers::listings::Listings;
 use crate::drivers::prepare::FilePath;
 use crate::drivers::renewals::Renewals;
@@ -25,6 +26,8 @@ pub(crate) struct GroupState<E> {
     pub(super) renewals: Renewals<RenewalWait>,
     /// Slots whose log-ons wait for a credit.
     pub(super) unfinished: Vec<u32>,
+    /// Calls of a lost connection that are sent again; `None` if none was lost.
+    pub(super) replays: Option<Box<Replays>>,
     /// State of each member.
     pub(super) held: Box<[ClientSession]>,
     /// Number of slots of each member.
