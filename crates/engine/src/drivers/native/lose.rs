@@ -17,14 +17,14 @@ use crate::smb::session::caching::{self, Answered};
 
 /// The calls of a lost connection that change something, by their slots.
 #[derive(Debug, Default)]
-pub(super) struct Replays {
+pub(super) struct ChannelReplays {
     /// Those that were not sent again yet.
     due: Vec<u32>,
     /// Those that were.
     sent: Vec<u32>,
 }
 
-impl Replays {
+impl ChannelReplays {
     /// Makes a replay due again if it was refused for being too early. Returns whether it was.
     fn comes_too_early(&mut self, slot: u32, status: NtStatus) -> bool {
         let Some(at) = self.sent.iter().position(|&sent| sent == slot) else {
@@ -144,7 +144,7 @@ mod tests {
     #[test]
     fn only_a_replay_that_comes_too_early_is_sent_once_more() {
         let early = NtStatus::FILE_NOT_AVAILABLE;
-        let mut replays = Replays {
+        let mut replays = ChannelReplays {
             due: vec![],
             sent: vec![3, 5],
         };

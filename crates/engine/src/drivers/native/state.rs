@@ -9,7 +9,7 @@ use smbench_protocol::connection::TreeId;
 use smbench_protocol::handshake::SessionSetup;
 use smbench_protocol::{FileId, SessionIndex};
 
-use super::lose::Replays;
+use super::lose::ChannelReplays;
 use crate::drivers::listings::Listings;
 use crate::drivers::prepare::FilePath;
 use crate::drivers::renewals::Renewals;
@@ -27,7 +27,7 @@ pub(crate) struct GroupState<E> {
     /// Slots whose log-ons wait for a credit.
     pub(super) unfinished: Vec<u32>,
     /// Calls of a lost connection that are sent again; `None` if none was lost.
-    pub(super) replays: Option<Box<Replays>>,
+    pub(super) replays: Option<Box<ChannelReplays>>,
     /// State of each member.
     pub(super) held: Box<[ClientSession]>,
     /// Number of slots of each member.
