@@ -21,7 +21,8 @@ use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::{Registry, Unit};
 use smbench_engine::run::MeasuredInterval;
-use smbench_model::record::OpRecord;
+use smbench_model::kind::OpKind;
+use smbench_model::record::{OpRecord, Recorder};
 
 use crate::failure::Failure;
 use crate::progress::LineReport;
@@ -39,11 +40,28 @@ const BOUNDS_US: [u64; 21] = [
 /// Counts since the command began.
 #[derive(Debug, Default)]
 struct RunCounts {
-    ops: BTreeMap<&'static str, OpCounts>,
+    ops: BTreeMap<OpLabels, OpCounts>,
     /// Clients of the load point.
     clients: u32,
     /// Number of the pass.
     pass: u32,
+}
+
+/// What is counted together.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct OpLabels {
+    /// The population, if there are several.
+    population: Option<String>,
+    op: &'static str,
+}
+
+impl OpLabels {
+    /// Returns the labels of a metric.
+    fn pairs(&self) -> Vec<(&'static str, &str)> {
+        let population = self.population.as_deref();
+        let population = population.map(|name| ("population", name));
+        std::iter::once(("op", self.op)).chain(population).collect()
+    }
 }
 
 /// Counts of one kind of operation.
@@ -111,14 +129,36 @@ impl Exporter {
         let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         counts.clients = interval.point.clients;
         counts.pass = interval.point.repeat;
-        let ops = interval.ops.ops();
+        // Of several populations, the sum is that of all.
+        let populations = interval.populations.iter();
+        let populations = populations.map(|of| (Some(of.name), of.ops));
+        let alone = interval.populations.is_empty();
+        let all = alone.then_some((None, interval.ops));
+        for (population, ops) in populations.chain(all) {
+            counts.add(population, ops);
+        }
+    }
+}
+
+impl RunCounts {
+    /// Adds operations: those of a population, or of all.
+    fn add(&mut self, population: Option<&str>, recorder: &Recorder) {
         // As in the sums of the document.
-        for (kind, of) in ops.filter(|(kind, _)| kind.is_asked_for()) {
-            counts.ops.entry(kind.name()).or_default().add(of);
+        let ops = recorder.ops();
+        for (kind, record) in ops.filter(|(kind, _)| kind.is_asked_for()) {
+            self.of(population, kind).add(record);
         }
-        for (kind, count) in interval.ops.differing() {
-            counts.ops.entry(kind.name()).or_default().differences += count;
+        for (kind, count) in recorder.differing() {
+            self.of(population, kind).differences += count;
         }
+    }
+
+    fn of(&mut self, population: Option<&str>, kind: OpKind) -> &mut OpCounts {
+        let labels = OpLabels {
+            population: population.map(str::to_owned),
+            op: kind.name(),
+        };
+        self.ops.entry(labels).or_default()
     }
 }
 
@@ -201,19 +241,19 @@ fn by_op(
         text.unit.as_ref(),
         MetricType::Counter,
     )?;
-    for (op, of) in &counts.ops {
-        let labels = [("op", *op)];
+    for (labels, of) in &counts.ops {
+        let labels = labels.pairs();
         ConstCounter::new(value(of)).encode(metric.encode_family(&labels)?)?;
     }
     Ok(())
 }
 
 fn response_times(mut metric: MetricEncoder<'_>, counts: &RunCounts) -> Encoded {
-    for (op, of) in &counts.ops {
+    for (labels, of) in &counts.ops {
         let bounds = BOUNDS_US.iter().map(|us| *us as f64 / 1e6);
         let bounds = bounds.chain([f64::INFINITY]);
         let buckets: Vec<_> = bounds.zip(of.buckets).collect();
-        let labels = [("op", *op)];
+        let labels = labels.pairs();
         let mut family = metric.encode_family(&labels)?;
         family.encode_histogram::<NoLabelSet>(of.response_s, of.count(), &buckets, None)?;
     }
@@ -271,11 +311,36 @@ mod tests {
 
     use smbench_engine::run::PointNumber;
     use smbench_model::Nanos;
-    use smbench_model::kind::OpKind;
-    use smbench_model::record::{OperationFailure, Recorder, ReplayDifference};
+    use smbench_model::progress::PopulationInterval;
+    use smbench_model::record::{OperationFailure, ReplayDifference};
     use smbench_protocol::NtStatus;
 
     use super::*;
+
+    fn interval(index: u32, ops: &Recorder) -> MeasuredInterval<'_> {
+        MeasuredInterval {
+            point: PointNumber {
+                number: 1,
+                of: 1,
+                repeat: 1,
+                clients: 1,
+                rate: None,
+            },
+            index,
+            start: SystemTime::UNIX_EPOCH,
+            length: Duration::from_secs(1),
+            ops,
+            populations: &[],
+        }
+    }
+
+    fn text_of(exporter: Exporter) -> String {
+        let mut registry = Registry::with_prefix("smbench");
+        registry.register_collector(Box::new(exporter));
+        let mut text = String::new();
+        encode(&mut text, &registry).unwrap();
+        text
+    }
 
     #[test]
     fn only_the_last_bucket_has_no_bound() {
@@ -283,11 +348,12 @@ mod tests {
         let mut counts = OpCounts::default();
         counts.buckets[1] = 4;
         counts.buckets[BOUNDS_US.len()] = 2;
-        exporter.0.lock().unwrap().ops.insert("read", counts);
-        let mut registry = Registry::with_prefix("smbench");
-        registry.register_collector(Box::new(exporter));
-        let mut text = String::new();
-        encode(&mut text, &registry).unwrap();
+        let labels = OpLabels {
+            population: None,
+            op: "read",
+        };
+        exporter.0.lock().unwrap().ops.insert(labels, counts);
+        let text = text_of(exporter);
         for text in [classic(&text), text] {
             let buckets = text.lines().filter(|line| line.contains("_bucket{"));
             let bounds = buckets.map(|line| {
@@ -305,6 +371,34 @@ mod tests {
     }
 
     #[test]
+    fn several_populations_have_a_label_and_no_sum_beside_it() {
+        let (mut office, mut backup) = (Recorder::default(), Recorder::default());
+        office.success(OpKind::Read, 4096, Nanos(1000));
+        for _ in 0..2 {
+            backup.success(OpKind::Read, 4096, Nanos(1000));
+        }
+        let mut all = office.clone();
+        all.merge(&backup);
+        let exporter = Exporter::default();
+        exporter.add(&MeasuredInterval {
+            populations: &[("office", &office), ("backup", &backup)]
+                .map(|(name, ops)| PopulationInterval { name, ops }),
+            ..interval(0, &all)
+        });
+        let text = text_of(exporter);
+        let counts = text
+            .lines()
+            .filter(|line| line.starts_with("smbench_operations_total"));
+        assert_eq!(
+            counts.collect::<Vec<_>>(),
+            [
+                "smbench_operations_total{op=\"read\",population=\"backup\"} 2",
+                "smbench_operations_total{op=\"read\",population=\"office\"} 1",
+            ]
+        );
+    }
+
+    #[test]
     fn operations_that_differ_from_a_recording_have_a_counter() {
         let mut ops = Recorder::default();
         ops.success(OpKind::Read, 4096, Nanos(1000));
@@ -317,24 +411,9 @@ mod tests {
         }
         let exporter = Exporter::default();
         for index in 0..2 {
-            exporter.add(&MeasuredInterval {
-                point: PointNumber {
-                    number: 1,
-                    of: 1,
-                    repeat: 1,
-                    clients: 1,
-                    rate: None,
-                },
-                index,
-                start: SystemTime::UNIX_EPOCH,
-                length: Duration::from_secs(1),
-                ops: &ops,
-            });
+            exporter.add(&interval(index, &ops));
         }
-        let mut registry = Registry::with_prefix("smbench");
-        registry.register_collector(Box::new(exporter));
-        let mut text = String::new();
-        encode(&mut text, &registry).unwrap();
+        let text = text_of(exporter);
         for line in [
             "smbench_differences_total{op=\"read\"} 0",
             "smbench_differences_total{op=\"unlink\"} 4",

@@ -33,7 +33,9 @@ use std::sync::Arc;
 use smbench_model::contents::block::Salt;
 use smbench_model::cpu::CpuSource;
 use smbench_model::plan::Plan;
-pub use smbench_model::progress::{Live, MeasuredInterval, Pause, PointNumber, Progress, Stage};
+pub use smbench_model::progress::{
+    Live, MeasuredInterval, Pause, PointNumber, PopulationInterval, Progress, Stage,
+};
 use smbench_model::record::{Origin, RunRecord};
 
 use crate::hosts::FirstHost;

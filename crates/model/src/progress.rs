@@ -19,6 +19,17 @@ pub struct MeasuredInterval<'a> {
     pub length: Duration,
     /// Operations of all clients that completed in the interval.
     pub ops: &'a Recorder,
+    /// Those of each population, in the order of the plan; empty if there is only one.
+    pub populations: &'a [PopulationInterval<'a>],
+}
+
+/// The operations of a population in an interval.
+#[derive(Clone, Copy, Debug)]
+pub struct PopulationInterval<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its operations that completed in the interval.
+    pub ops: &'a Recorder,
 }
 
 /// The current phase of a run.

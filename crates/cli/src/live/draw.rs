@@ -25,7 +25,7 @@ const CHARTS: u16 = 10;
 const WITH_CHARTS: u16 = 15;
 /// Smallest height of a panel: its title and a line.
 const PANEL: u16 = 2;
-/// Rows of the table of operations beside the kinds: title, columns and sum.
+/// Rows of the table of operations beside kinds and populations: title, columns and sum.
 const TABLE: u16 = 3;
 const GAP: u16 = 2;
 
@@ -67,7 +67,8 @@ pub(super) fn draw(view: &LiveView, colouring: Colouring, buffer: &mut Buffer) {
         area.width
     };
     let cautions = cautions(view, width.into());
-    let sheet = Sheet::of(area, view.kinds.len(), cautions.len(), is_wide);
+    let rows = view.kinds.len() + view.populations.len();
+    let sheet = Sheet::of(area, rows, cautions.len(), is_wide);
     header(view, sheet.header, buffer);
     if sheet.curve.height > 0 {
         charts::curve(view, colouring, sheet.curve, buffer);
@@ -96,7 +97,7 @@ struct Sheet {
 
 impl Sheet {
     /// Divides the screen. The charts get what the tables do not need.
-    fn of(area: Rect, kinds: usize, cautions: usize, is_wide: bool) -> Self {
+    fn of(area: Rect, rows: usize, cautions: usize, is_wide: bool) -> Self {
         let mut rest = area;
         let header = cut(&mut rest, HEADER);
         let footer = Rect {
@@ -112,8 +113,8 @@ impl Sheet {
         };
         let charts = if is_wide { charts } else { charts.min(CHARTS) };
         let room = rest.height - charts;
-        let kinds = u16::try_from(kinds).unwrap_or(u16::MAX).max(1);
-        let operations = kinds.saturating_add(TABLE);
+        let rows = u16::try_from(rows).unwrap_or(u16::MAX).max(1);
+        let operations = rows.saturating_add(TABLE);
         let cautions = u16::try_from(cautions)
             .unwrap_or(u16::MAX)
             .saturating_add(1);
@@ -207,8 +208,8 @@ fn header(view: &LiveView, area: Rect, buffer: &mut Buffer) {
     Line::from(pass.unwrap_or_default() + &view.phase).render(second, buffer);
 }
 
-/// Draws the table of operations. If not all kinds have room, it has those with the most
-/// operations.
+/// Draws the table of operations, with the populations below the kinds. If not all kinds have
+/// room, it has those with the most operations.
 fn operations(view: &LiveView, colouring: Colouring, area: Rect, buffer: &mut Buffer) {
     let title = match view.window {
         Some((point, window_s)) => format!(
@@ -222,13 +223,14 @@ fn operations(view: &LiveView, colouring: Colouring, area: Rect, buffer: &mut Bu
         return;
     };
     let room = usize::from(inside.height.saturating_sub(TABLE - 1));
+    let room = room.saturating_sub(view.populations.len());
     let mut shown: Vec<_> = view.kinds.iter().enumerate().collect();
     shown.sort_by_key(|(_, kind)| std::cmp::Reverse(kind.count));
     let hidden = shown.len().saturating_sub(room);
     shown.truncate(room);
     shown.sort_by_key(|(place, _)| *place);
     let name = match hidden {
-        0 => all.name.to_owned(),
+        0 => all.name.to_string(),
         _ => format!("all, with {hidden} more"),
     };
     let columns = ["ops/s", "Mbit/s", "p50", "p99", "errors", "differ"].map(str::to_owned);
@@ -241,7 +243,9 @@ fn operations(view: &LiveView, colouring: Colouring, area: Rect, buffer: &mut Bu
     let mut lines = vec![Line::styled(cells("", columns), faint)];
     let rows = shown
         .into_iter()
-        .map(|(_, kind)| (kind.name.to_owned(), kind));
+        .map(|(_, kind)| kind)
+        .chain(&view.populations)
+        .map(|row| (row.name.to_string(), row));
     for (name, kind) in rows.chain([(name, all)]) {
         let tone = match (kind.errors, kind.differ) {
             (0, 0) => Tone::Plain,

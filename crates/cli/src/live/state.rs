@@ -1,6 +1,7 @@
 //! The figures on the screen: of the last two minutes, of the present load point and of
 //! the finished ones. Not here: how they are drawn ([`super::draw`]).
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 
 use smbench_engine::run::{Live, MeasuredInterval, PointNumber, Progress};
@@ -51,7 +52,7 @@ pub(super) struct LiveSecond {
 /// Figures of a kind of operation in the window so far.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct LiveKind {
-    pub(super) name: &'static str,
+    pub(super) name: Cow<'static, str>,
     pub(super) count: u64,
     pub(super) ops_per_s: f64,
     /// `None` for operations without data.
@@ -96,6 +97,8 @@ pub(super) struct LiveView {
     pub(super) present: Option<PointNumber>,
     /// Kinds of operations in the last window, in the order of tables.
     pub(super) kinds: Vec<LiveKind>,
+    /// The operations of each population in that window, if there are several.
+    pub(super) populations: Vec<LiveKind>,
     /// All operations that the workload asked for in that window.
     pub(super) all: Option<LiveKind>,
     /// The load point of that window, and its length so far in seconds.
@@ -154,6 +157,8 @@ pub(crate) struct LiveFigures {
     view: LiveView,
     /// The operations of the last window.
     window: Recorder,
+    /// Those of each population, if there are several.
+    populations: Vec<Recorder>,
     /// The last second that was stored: number of its load point, and seconds since the
     /// load began.
     stored: Option<(u32, u64)>,
@@ -244,8 +249,12 @@ impl LiveFigures {
             .filter(|(point, _)| *point == interval.point);
         if before.is_none() {
             self.window = Recorder::default();
+            self.populations = vec![Recorder::default(); interval.populations.len()];
         }
         self.window.merge(interval.ops);
+        for (window, of) in self.populations.iter_mut().zip(interval.populations) {
+            window.merge(of.ops);
+        }
         let window_s = before.map_or(0.0, |(_, length_s)| length_s) + interval.length.as_secs_f64();
         self.view.window = Some((interval.point, window_s));
         let (differing, none) = (self.window.differing(), OpRecord::default());
@@ -255,13 +264,22 @@ impl LiveFigures {
         }
         let kinds = kinds.into_iter().map(|(kind, of)| LiveKind {
             differ: differing.get(&kind).copied().unwrap_or_default(),
-            ..LiveKind::of(kind.name(), of, of.bytes, window_s)
+            ..LiveKind::of(kind.name().into(), of, of.bytes, window_s)
         });
         self.view.kinds = kinds.collect();
+        let populations = self.populations.iter().zip(interval.populations);
+        let populations = populations.map(|(window, of)| {
+            let (name, bytes) = (of.name.to_owned(), window.bytes_carried());
+            LiveKind {
+                differ: window.differing().values().sum(),
+                ..LiveKind::of(name.into(), &window.all(), bytes, window_s)
+            }
+        });
+        self.view.populations = populations.collect();
         let bytes = self.window.bytes_carried();
         self.view.all = Some(LiveKind {
             differ: differing.values().sum(),
-            ..LiveKind::of("all", &self.window.all(), bytes, window_s)
+            ..LiveKind::of("all".into(), &self.window.all(), bytes, window_s)
         });
     }
 
@@ -299,7 +317,7 @@ impl LiveFigures {
 }
 
 impl LiveKind {
-    fn of(name: &'static str, of: &OpRecord, bytes: u64, window_s: f64) -> Self {
+    fn of(name: Cow<'static, str>, of: &OpRecord, bytes: u64, window_s: f64) -> Self {
         let latency = of.latency();
         let is_empty = latency.is_empty();
         let quantile = |at| (!is_empty).then(|| latency.value_at_quantile(at) as f64);

@@ -57,7 +57,9 @@ fn sizes_and_directions_become_a_ranked_table() {
         ceiling.bytes = 4 << 10;
     }
     kept.save(&place.path("named.json")).unwrap();
-    let args = [text(&file), &named, "--calibration=named.json"];
+    // Long enough for a transfer of 2 MiB on a busy machine.
+    let longer = "--duration=1s";
+    let args = [text(&file), &named, "--calibration=named.json", longer];
     let said = suite(&place, server.password(), &args);
     assert_eq!(said.code(), Some(0), "{said:?}");
     assert_eq!(said.stderr, "", "{said:?}");

@@ -118,7 +118,9 @@ fn later_runs_refer_to_it(place: &Place) {
         ];
         lines.iter().any(|line| said.contains(line))
     };
-    assert!(is_shown(&run(&["--out=results"])));
+    // Nor is a run compared that was not measured long enough.
+    let mut runs = (0..RUNS_MAX).map(|_| run(&["--out=results"]));
+    assert!(runs.any(|said| is_shown(&said)));
     assert!(!is_shown(&run(&["--out=results", "--calibration=off"])));
     let profile = "read_percent = 0\n[files]\nsize = \"1MiB\"\n\
                    [[sizes]]\nsize = \"64KiB\"\nweight = 100\n";
@@ -128,8 +130,9 @@ fn later_runs_refer_to_it(place: &Place) {
         written.contains(" writes of 64 KiB per second"),
         "{written}"
     );
-    let elsewhere = run(&["--out=other", "--calibration=results/calibration.json"]);
-    assert!(is_shown(&elsewhere), "{elsewhere}");
+    let args = ["--out=other", "--calibration=results/calibration.json"];
+    let mut elsewhere = (0..RUNS_MAX).map(|_| run(&args));
+    assert!(elsewhere.any(|said| is_shown(&said)));
     // A calibration is not treated as a result.
     let said = place.smbench(&["report", "results"]);
     said.succeeded();

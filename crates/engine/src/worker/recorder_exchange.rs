@@ -8,6 +8,7 @@
 //! one entry in one histogram. Seconds count from the opening of the window, so the
 //! window is cut exactly. Ramps are intervals outside of it.
 
+mod populations;
 mod stages;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,6 +20,7 @@ use smbench_model::record::{Recorder, Series, SeriesDetail, Tally};
 use crate::machine::clock;
 use crate::worker::schedule::{Interval, Position};
 use crate::worker::timeline::{EndedInterval, HandedIn, NextInterval, Timeline};
+use populations::PopulationTimeline;
 pub(crate) use stages::StageSums;
 
 /// Recorders per worker that may wait for the coordinator.
@@ -62,7 +64,7 @@ struct Merging {
     /// The intervals of this host alone, where they are kept.
     own: Option<Timeline>,
     /// The intervals of each population alone, if there are several.
-    populations: Vec<Timeline>,
+    populations: Vec<PopulationTimeline>,
     /// Recorders being merged. It is swapped with [`RecorderQueues::waiting`], so that
     /// workers find room there.
     taken: Vec<HandedIn>,
@@ -119,7 +121,7 @@ impl RecorderExchange {
         let (mut spare, mut timelines) = (Vec::new(), Vec::new());
         for (workers, empty) in populations {
             spare.push(vec![empty.clone(); SPARE * workers]);
-            timelines.push(Timeline::new(first, workers, detail));
+            timelines.push(PopulationTimeline::new(first, workers));
             exchange
                 .populations
                 .push(PopulationWorkers { first, empty });
@@ -163,8 +165,11 @@ impl RecorderExchange {
         std::mem::swap(&mut lock(&self.queues).waiting, taken);
         let mut spare = Vec::new();
         for handed in taken.drain(..) {
-            for part in own.iter_mut().chain(&mut *populations) {
-                part.add_own(&handed);
+            if let Some(own) = own {
+                own.add_own(&handed, drop);
+            }
+            for population in &mut *populations {
+                population.add(&handed);
             }
             if populations.is_empty() {
                 spare.extend(timeline.add(handed));
@@ -176,7 +181,9 @@ impl RecorderExchange {
             }
         }
         let mut over = std::mem::take(unseen);
-        over.extend(std::iter::from_fn(|| timeline.close_next()));
+        over.extend(std::iter::from_fn(|| {
+            populations::close_next(timeline, populations)
+        }));
         let live = timeline.live;
         self.give_back(spare);
         (live, over)
@@ -207,9 +214,11 @@ impl RecorderExchange {
             &mut merging.timeline,
             Timeline::new(0, 0, SeriesDetail::Summaries),
         );
-        drop(merging);
         timeline.end();
-        over.extend(std::iter::from_fn(|| timeline.close_next()));
+        over.extend(std::iter::from_fn(|| {
+            populations::close_next(&mut timeline, &mut merging.populations)
+        }));
+        drop(merging);
         let left = std::iter::from_fn(|| timeline.take_stage());
         let left = left.map(|all| StageSums {
             all,
@@ -257,21 +266,6 @@ impl RecorderExchange {
     pub(crate) fn finish_own(&self) -> Option<(Tally, Series)> {
         let own = lock(&self.merging).own.take()?;
         Some(own.finish())
-    }
-
-    /// Returns the sums of each population alone; nothing if there is only one. Call this after
-    /// [`Self::finish`].
-    pub(crate) fn finish_populations(&self) -> Vec<(Tally, Series)> {
-        let mut merging = lock(&self.merging);
-        let mut populations = std::mem::take(&mut merging.populations);
-        for population in &mut populations {
-            population.end();
-            while population.close_next().is_some() {}
-            for stage in &mut merging.left {
-                stage.populations.extend(population.take_stage());
-            }
-        }
-        populations.into_iter().map(Timeline::finish).collect()
     }
 
     fn hand_in(&self, handed: HandedIn) {

@@ -56,6 +56,8 @@ impl From<Interval> for NextInterval {
 pub(crate) struct EndedInterval {
     pub(crate) interval: Interval,
     pub(crate) recorder: Recorder,
+    /// The recorder of each population, if there are several.
+    pub(crate) populations: Vec<Recorder>,
 }
 
 /// The intervals of a load point.
@@ -154,20 +156,27 @@ impl Timeline {
                     to: end,
                     ..interval
                 };
-                self.open.insert(key, EndedInterval { interval, recorder });
+                let populations = Vec::new();
+                let begun = EndedInterval {
+                    interval,
+                    recorder,
+                    populations,
+                };
+                self.open.insert(key, begun);
                 None
             }
         }
     }
 
-    /// Adds a copy of the recorder of a worker, if it is one of these workers.
-    pub(super) fn add_own(&mut self, handed: &HandedIn) {
+    /// Adds a copy of the recorder of a worker, if it is one of these workers. Passes on each
+    /// interval that is complete with it.
+    pub(super) fn add_own(&mut self, handed: &HandedIn, ended: impl FnMut(EndedInterval)) {
         let last = self.first + self.next.len();
         if !(self.first..last).contains(&handed.worker) {
             return;
         }
         self.add(handed.copy());
-        while self.close_next().is_some() {}
+        std::iter::from_fn(|| self.close_next()).for_each(ended);
     }
 
     /// Summarises the oldest interval if it is complete for all workers.
@@ -179,7 +188,9 @@ impl Timeline {
             return None;
         }
         let (_, over) = self.open.pop_first()?;
-        let EndedInterval { interval, recorder } = &over;
+        let EndedInterval {
+            interval, recorder, ..
+        } = &over;
         self.tally.add(recorder, interval.place.phase());
         if let Some(stage) = self.stage_of(interval.place) {
             let tally = stage.tally.get_or_insert_default();

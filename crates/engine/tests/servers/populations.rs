@@ -9,12 +9,13 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use smbench_engine::Cancel;
 use smbench_engine::run::{Course, PlannedRun, RunError, Unobserved, execute};
+use smbench_engine::{Cancel, Observer};
 use smbench_lab::{EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba, require};
 use smbench_model::kind::OpKind;
 use smbench_model::load::{LoadModel, PointLoad, SetupFailures, Spacing};
 use smbench_model::plan::Plan;
+use smbench_model::progress::{MeasuredInterval, Progress};
 use smbench_model::record::{LoadPointRecord, OpTotals, Outcome, RunRecord, Series};
 use smbench_model::spec::{FilesSpec, RunOptions, SizeSpec, Spec, WorkSpec};
 use smbench_model::units::Size;
@@ -164,7 +165,11 @@ fn company_on(target: &Target) -> Plan {
 }
 
 fn run(plan: &Plan) -> RunRecord {
-    let record = execute(plan, &mut Unobserved, &Cancel::default()).unwrap();
+    run_under(plan, &mut Unobserved)
+}
+
+fn run_under(plan: &Plan, observer: &mut dyn Observer) -> RunRecord {
+    let record = execute(plan, observer, &Cancel::default()).unwrap();
     assert_eq!(record.outcome, Outcome::Complete);
     assert_eq!(record.leftover, None);
     for point in &record.load_points {
@@ -314,6 +319,23 @@ fn a_search_is_refused_for_several_populations() {
     assert_eq!(server.memory().paths(), Vec::<String>::new());
 }
 
+/// Counts the operations of each interval: those of each population, and of all.
+#[derive(Default)]
+struct IntervalCounts(Vec<(Vec<u64>, u64)>);
+
+impl Observer for IntervalCounts {
+    fn progress(&mut self, _: &Progress) {}
+
+    fn interval_ended(&mut self, interval: &MeasuredInterval<'_>) {
+        let names: Vec<_> = interval.populations.iter().map(|of| of.name).collect();
+        assert_eq!(names, ["office", "backup"]);
+        let each = interval.populations.iter().map(|of| of.ops.all().count());
+        self.0.push((each.collect(), interval.ops.all().count()));
+    }
+
+    fn load_point_ended(&mut self, _: &RunRecord) {}
+}
+
 #[test]
 fn a_population_begins_after_the_others() {
     let (server, witness) = start();
@@ -324,10 +346,21 @@ fn a_population_begins_after_the_others() {
     // Intervals are a second long.
     plan.work.duration = Duration::from_secs(3);
     plan.work.populations[1].start = plan.work.ramp_up + Duration::from_millis(1500);
-    let record = run(&plan);
+    let mut seen = IntervalCounts::default();
+    let record = run_under(&plan, &mut seen);
     let [point] = &record.load_points[..] else {
         panic!("there is one load point");
     };
+    // An observer learns of each second what the series have in the end.
+    let counts = |series: &Series| -> Vec<u64> {
+        series.all.iter().map(|interval| interval.count).collect()
+    };
+    let of_all: Vec<_> = seen.0.iter().map(|(_, all)| *all).collect();
+    assert_eq!(of_all, counts(&point.series));
+    for (at, population) in point.populations.iter().enumerate() {
+        let of_one: Vec<_> = seen.0.iter().map(|(each, _)| each[at]).collect();
+        assert_eq!(of_one, counts(&population.series));
+    }
     assert_sum(point);
     let counts = point.populations.iter().map(|one| {
         let intervals = one.series.all.iter();

@@ -37,6 +37,7 @@ fn interval_log(of: u32, intervals: &[(u32, u32, u32)]) -> Vec<u8> {
             start: began + Duration::from_secs(second),
             length: Duration::from_secs(1),
             ops: &ops,
+            populations: &[],
         };
         writer.write(&interval).unwrap();
     }

@@ -10,7 +10,7 @@ use super::*;
 
 fn kind(name: &'static str, count: u64, throughput_mbps: Option<f64>) -> LiveKind {
     LiveKind {
-        name,
+        name: name.into(),
         count,
         ops_per_s: count as f64 / 12.0,
         throughput_mbps,
@@ -77,6 +77,7 @@ fn view() -> LiveView {
             kind("write", 9_000, Some(200.0)),
             kind("create_query_close", 1_200, None),
         ],
+        populations: Vec::new(),
         all: Some(kind("all", 50_200, Some(900.0))),
         window: Some((present, 12.0)),
         problems: vec![
@@ -219,6 +220,18 @@ fn without_colours_no_cell_has_one() {
     assert!(!has_colour(Colouring::Plain));
 }
 
+/// Returns the first words of the rows of the table of operations.
+fn names(view: &LiveView) -> Vec<String> {
+    let lines = lines(view, (80, 24));
+    let rows = lines
+        .iter()
+        .skip_while(|line| !line.ends_with("errors"))
+        .skip(1)
+        .take_while(|line| !line.starts_with("Cautions"))
+        .filter_map(|line| line.split_once("  "));
+    rows.map(|(name, _)| name.to_owned()).collect()
+}
+
 #[test]
 fn the_most_frequent_operations_are_shown_if_there_are_too_many() {
     const NAMES: [&str; 12] = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"];
@@ -227,15 +240,11 @@ fn the_most_frequent_operations_are_shown_if_there_are_too_many() {
     view.kinds = kinds
         .map(|(at, name)| kind(name, at as u64 + 1, None))
         .collect();
-    let lines = lines(&view, (80, 24));
-    let names = lines
-        .iter()
-        .skip_while(|line| !line.ends_with("errors"))
-        .skip(1)
-        .take_while(|line| !line.starts_with("Cautions"))
-        .filter_map(|line| line.split_once("  "));
-    let names: Vec<_> = names.map(|(name, _)| name).collect();
-    assert_eq!(names, ["h", "i", "j", "k", "l", "all, with 7 more"]);
+    let expected = ["h", "i", "j", "k", "l", "all, with 7 more"];
+    assert_eq!(names(&view), expected);
+    view.populations = vec![kind("office", 60, None), kind("backup", 18, None)];
+    let expected = ["j", "k", "l", "office", "backup", "all, with 9 more"];
+    assert_eq!(names(&view), expected);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use smbench_engine::run::Stage;
+use smbench_engine::run::{PopulationInterval, Stage};
 use smbench_model::Nanos;
 use smbench_model::kind::OpKind;
 use smbench_model::record::{OperationFailure, ReplayDifference};
@@ -87,6 +87,7 @@ fn add(figures: &mut LiveFigures, point: PointNumber, index: u32, ops: &Recorder
         start: SystemTime::UNIX_EPOCH,
         length: Duration::from_secs(1),
         ops,
+        populations: &[],
     });
 }
 
@@ -104,7 +105,10 @@ fn operations_are_those_of_the_window_so_far() {
     add(&mut figures, POINT, 0, &ops);
     add(&mut figures, POINT, 1, &ops);
     let view = figures.view(2.0);
-    let kinds = view.kinds.iter().map(|kind| (kind.name, kind.count));
+    let kinds = view
+        .kinds
+        .iter()
+        .map(|kind| (kind.name.as_ref(), kind.count));
     let kinds: Vec<_> = kinds.collect();
     assert_eq!(
         kinds,
@@ -118,6 +122,34 @@ fn operations_are_those_of_the_window_so_far() {
     let next = PointNumber { number: 2, ..POINT };
     add(&mut figures, next, 0, &ops);
     assert_eq!(figures.view(3.0).all.unwrap().count, 11);
+}
+
+#[test]
+fn several_populations_have_figures_of_the_window_each() {
+    let (mut office, mut backup) = (Recorder::default(), Recorder::default());
+    office.success(OpKind::Read, 125_000, Nanos(1000));
+    backup.success(OpKind::Stat, 0, Nanos(1000));
+    let mut all = office.clone();
+    all.merge(&backup);
+    let populations = [("office", &office), ("backup", &backup)];
+    let populations = populations.map(|(name, ops)| PopulationInterval { name, ops });
+    let mut figures = LiveFigures::default();
+    for index in 0..2 {
+        figures.interval(&MeasuredInterval {
+            point: POINT,
+            index,
+            start: SystemTime::UNIX_EPOCH,
+            length: Duration::from_secs(1),
+            ops: &all,
+            populations: &populations,
+        });
+    }
+    let view = figures.view(2.0);
+    let rows = view.populations.iter();
+    let rows = rows.map(|row| (row.name.as_ref(), row.count, row.throughput_mbps));
+    let rows: Vec<_> = rows.collect();
+    assert_eq!(rows, [("office", 2, Some(1.0)), ("backup", 2, None)]);
+    assert_eq!(view.all.map(|all| all.count), Some(4));
 }
 
 #[test]
@@ -160,7 +192,7 @@ fn operations_that_differ_from_a_recording_are_counted_by_kind() {
     let kinds = view
         .kinds
         .iter()
-        .map(|kind| (kind.name, kind.count, kind.differ));
+        .map(|kind| (kind.name.as_ref(), kind.count, kind.differ));
     // No unlink went as recorded.
     assert_eq!(
         kinds.collect::<Vec<_>>(),

@@ -101,6 +101,7 @@ mod tests {
                     place: Position::Window(index as u32),
                 },
                 recorder,
+                populations: Vec::new(),
             });
             // It takes a moment until all workers have handed in their part.
             let now = to + Nanos(100_000_000);

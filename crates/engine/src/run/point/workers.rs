@@ -12,7 +12,7 @@ use smbench_model::event::EventRecord;
 use smbench_model::generator::Pinning;
 use smbench_model::load::{PointLoad, SetupFailures};
 use smbench_model::part::ClientPart;
-use smbench_model::progress::{MeasuredInterval, PointNumber, Progress};
+use smbench_model::progress::{MeasuredInterval, PointNumber, PopulationInterval, Progress};
 use smbench_model::record::SetupAttempts;
 use tokio::sync::{mpsc, watch};
 
@@ -48,12 +48,19 @@ pub(super) fn tell(
     }
     let Interval { from, to, place } = over.interval;
     if let Position::Window(index) = place {
+        let names = context.plan.work.populations.iter();
+        let populations = names.zip(&over.populations);
+        let populations = populations.map(|(population, ops)| PopulationInterval {
+            name: population.name.as_deref().unwrap_or_default(),
+            ops,
+        });
         observer.interval_ended(&MeasuredInterval {
             point,
             index,
             start: context.started_wall + Duration::from(from.since(context.started)),
             length: to.since(from).into(),
             ops: &over.recorder,
+            populations: &populations.collect::<Vec<_>>(),
         });
     }
 }

@@ -3,7 +3,6 @@
 use smbench_model::record::{Series, Tally};
 
 use super::{Merging, RecorderExchange, lock};
-use crate::worker::timeline::Timeline;
 
 /// The operations of a stage, in little memory.
 pub(crate) struct StageSums {
@@ -18,7 +17,9 @@ impl Merging {
         let populations = self.populations.iter_mut();
         Some(StageSums {
             all: self.timeline.take_stage()?,
-            populations: populations.filter_map(Timeline::take_stage).collect(),
+            populations: populations
+                .filter_map(|population| population.timeline.take_stage())
+                .collect(),
         })
     }
 }
@@ -29,7 +30,7 @@ impl RecorderExchange {
         let mut merging = lock(&self.merging);
         merging.timeline.divide(ends);
         for population in &mut merging.populations {
-            population.divide(ends);
+            population.timeline.divide(ends);
         }
         drop(merging);
         self
@@ -50,7 +51,7 @@ impl RecorderExchange {
     pub(crate) fn series(&self) -> (Series, Vec<Series>) {
         let merging = lock(&self.merging);
         let populations = merging.populations.iter();
-        let of_each = populations.map(|population| population.series.clone());
+        let of_each = populations.map(|population| population.timeline.series.clone());
         (merging.timeline.series.clone(), of_each.collect())
     }
 

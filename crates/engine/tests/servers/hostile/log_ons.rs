@@ -217,6 +217,8 @@ fn a_log_off_that_ends_all_sessions_of_a_connection_ends_no_client() {
         let options = RunOptions {
             work: WorkSpec {
                 outstanding: Some(2),
+                // Long enough for the log-ons that are demanded on a busy machine.
+                duration: Some(Duration::from_secs(2)),
                 ..plain().work
             },
             sessions: SessionsSpec {

@@ -1,0 +1,83 @@
+//! The operations of each population, if there are several.
+
+use std::collections::VecDeque;
+
+use smbench_model::record::{Recorder, Series, SeriesDetail, Tally};
+
+use super::{RecorderExchange, lock};
+use crate::worker::schedule::Position;
+use crate::worker::timeline::{EndedInterval, HandedIn, Timeline};
+
+/// The intervals of a population.
+pub(super) struct PopulationTimeline {
+    pub(super) timeline: Timeline,
+    /// The intervals of the window that are complete for the population, but not for all.
+    ended: VecDeque<(u32, Recorder)>,
+}
+
+impl PopulationTimeline {
+    /// Begins the intervals of this many workers, with consecutive numbers from `first`.
+    pub(super) fn new(first: usize, workers: usize) -> Self {
+        Self {
+            timeline: Timeline::new(first, workers, SeriesDetail::Summaries),
+            ended: VecDeque::new(),
+        }
+    }
+
+    /// Adds the recorder of a worker, if it is one of this population.
+    pub(super) fn add(&mut self, handed: &HandedIn) {
+        let Self { timeline, ended } = self;
+        timeline.add_own(handed, |over| {
+            if let Position::Window(index) = over.interval.place {
+                ended.push_back((index, over.recorder));
+            }
+        });
+    }
+
+    /// Takes the operations of an interval of the window, with which all before it have passed.
+    fn take(&mut self, index: u32) -> Recorder {
+        while let Some((first, _)) = self.ended.front()
+            && *first < index
+        {
+            self.ended.pop_front();
+        }
+        match self.ended.front() {
+            Some((first, _)) if *first == index => self.ended.pop_front(),
+            _ => None,
+        }
+        .map_or_else(Recorder::default, |(_, recorder)| recorder)
+    }
+}
+
+/// Summarises the oldest interval if it is complete for all workers, with the operations of each
+/// population.
+pub(super) fn close_next(
+    timeline: &mut Timeline,
+    populations: &mut [PopulationTimeline],
+) -> Option<EndedInterval> {
+    let mut over = timeline.close_next()?;
+    if let Position::Window(index) = over.interval.place {
+        let of_each = populations.iter_mut();
+        over.populations = of_each.map(|population| population.take(index)).collect();
+    }
+    Some(over)
+}
+
+impl RecorderExchange {
+    /// Returns the sums of each population alone; nothing if there is only one. Call this after
+    /// [`Self::finish`].
+    pub(crate) fn finish_populations(&self) -> Vec<(Tally, Series)> {
+        let mut merging = lock(&self.merging);
+        let mut populations = std::mem::take(&mut merging.populations);
+        for population in &mut populations {
+            let timeline = &mut population.timeline;
+            timeline.end();
+            while timeline.close_next().is_some() {}
+            for stage in &mut merging.left {
+                stage.populations.extend(timeline.take_stage());
+            }
+        }
+        let ended = populations.into_iter();
+        ended.map(|ended| ended.timeline.finish()).collect()
+    }
+}
