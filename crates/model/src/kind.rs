@@ -338,15 +338,21 @@ impl OpKind {
             self,
             Self::Write
                 | Self::Flush
+                | Self::Close
+                | Self::Unlock
                 | Self::SetFile
                 | Self::SetSecurity
                 | Self::QuerySecurity
                 | Self::CopyChunk
                 | Self::CopyInWrite
                 | Self::CopyInTimes
+                | Self::CopyInClose
                 | Self::CopyOutRead
+                | Self::CopyOutClose
                 | Self::SaveWrite
                 | Self::SaveFlush
+                | Self::SaveClose
+                | Self::ListClose
         )
     }
 

@@ -21,7 +21,7 @@ use tempfile::TempDir;
 
 /// Longer than any test here takes on a loaded machine. A command that takes longer
 /// hangs.
-const LIMIT: Duration = Duration::from_secs(120);
+const LIMIT: Duration = Duration::from_secs(300);
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Windows that are short enough for a test suite, and long enough to contain

@@ -19,7 +19,7 @@ use smbench_protocol::command::WireName;
 pub use crate::drivers::answer::{Answer, Extent};
 pub use crate::drivers::away::ChurnEvent;
 pub use crate::drivers::busy::Busy;
-pub(crate) use crate::drivers::channel_loss::{LostCalls, OldestRequests};
+pub(crate) use crate::drivers::channel_loss::{LostCalls, OldestRequests, RepeatedAs};
 use crate::drivers::dropped::{Dropped, LostLink};
 pub(crate) use crate::drivers::load_sockets::LoadSockets;
 pub use crate::drivers::opened::Opened;
@@ -250,13 +250,12 @@ pub trait Driver: Sized + 'static {
     }
 
     /// Goes on without one of several connections. Returns the slots of the calls that were in
-    /// flight on it; `None` if the sessions are lost with it. `is_replayed` says of a slot
-    /// whether its call is sent again and has to be marked.
+    /// flight on it, which are sent again; `None` if the sessions are lost with it.
     #[doc(hidden)]
     fn lose_connection(
         &mut self,
         _lost: &LostLink,
-        _is_replayed: &dyn Fn(u32) -> bool,
+        _repeated: RepeatedAs<'_>,
     ) -> Option<LostCalls> {
         None
     }

@@ -192,7 +192,9 @@ impl Dropped {
     /// session that the server ended is set up again like a lost connection.
     pub(crate) fn mendable(self) -> Result<Box<LostLink>, Self> {
         let error = match self {
-            Self::SessionEnded(status) => LinkCause::SessionEnded(status).of_connection(0),
+            Self::SessionEnded(status) | Self::Protocol(ProtocolError::SessionEnded(status)) => {
+                LinkCause::SessionEnded(status).of_connection(0)
+            }
             other => other,
         };
         match error {

@@ -33,7 +33,7 @@ use smbench_protocol::{Event, NtStatus, ProtocolError};
 
 use crate::drivers::driver::{
     Answer, Busy, Call, Connector, Driver, Extent, LoadSockets, LostCalls, OldestRequests, Opened,
-    Scratch, Sink,
+    RepeatedAs, Scratch, Sink,
 };
 use crate::drivers::dropped::{Dropped, LostLink};
 use crate::drivers::links::{Links, OpenSessions, Payloads, Received, drops};
@@ -121,7 +121,7 @@ async fn open_group<E: Encode>(
             }
         }
         let (index, session) = (sessions.indices[at], &mut sessions.first);
-        let kept = before.map_or(&[][..], |before| before.handles_of(at));
+        let kept = before.map(|before| before.handles_of(at));
         let HeldOpen {
             client: mut of_client,
             granted: to_client,
@@ -189,12 +189,8 @@ impl<E: Encode> Driver for Native<E> {
         self.links.interrupted(oldest)
     }
 
-    fn lose_connection(
-        &mut self,
-        lost: &LostLink,
-        is_replayed: &dyn Fn(u32) -> bool,
-    ) -> Option<LostCalls> {
-        self.lose(lost, is_replayed)
+    fn lose_connection(&mut self, lost: &LostLink, repeated: RepeatedAs<'_>) -> Option<LostCalls> {
+        self.lose(lost, repeated)
     }
 
     fn remains(&mut self) -> SessionRemains {
@@ -232,7 +228,7 @@ impl<E: Encode> Driver for Native<E> {
             OpKind::Cancel => links.choose(|link| link.is_in_flight(call.slot)),
             _ => links.choose_free(|link| request::is_afforded(call, link)),
         }?;
-        let mark = group.begin_replay(links, call);
+        let mark = group.begin_replay(links, call)?;
         let mut out = links.take_buffer();
         let encoded = E::encode(group, links, call, &mut out, data);
         links.put_buffer(out);

@@ -149,7 +149,11 @@ impl<C: Connector> Reconnecting<C> {
         // Bytes for the old connection must not reach another one.
         scratch.output.clear();
         let driver = self.driver.take();
-        let remains = driver.map_or_else(SessionRemains::default, |mut driver| driver.remains());
+        let remains = driver.map_or_else(SessionRemains::default, |mut driver| {
+            // What is in flight on its other connections must not take effect later.
+            driver.reset();
+            driver.remains()
+        });
         let stage = LossStage::Found;
         self.loss = Some(Box::new(LinkLoss {
             lost,

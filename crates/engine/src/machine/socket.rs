@@ -8,6 +8,8 @@ use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use rustix::fd::{AsFd as _, BorrowedFd};
+use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use socket2::SockRef;
 use tokio::io::Interest;
@@ -93,6 +95,22 @@ impl ConnectionSocket {
             let in_a_row = tcp::retransmissions_in_a_row(local, server);
             in_a_row.is_some_and(|count| count >= RETRANSMISSIONS)
         })
+    }
+
+    /// Returns whether the connection has ended, and everything received on it was read.
+    pub(crate) fn has_ended(&self) -> bool {
+        let peek = |stream: BorrowedFd<'_>| {
+            let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
+            match recv(stream, &mut [0; 1], flags) {
+                Ok((_, read)) => read == 0,
+                Err(error) => error != Errno::AGAIN && error != Errno::INTR,
+            }
+        };
+        match self {
+            Self::Tokio(stream) => peek(stream.as_fd()),
+            Self::Polled(socket) => peek(socket.as_fd()),
+            Self::Lost => true,
+        }
     }
 
     /// Receives the bytes that are there and fit into `room`, and waits if there are

@@ -43,13 +43,14 @@ impl Connection {
         self.in_flight.iter().map(|entry| entry.message_id).min()
     }
 
-    /// Ends all requests in flight, because this connection is lost. Returns their tags, in the
-    /// order in which they were sent. A request in a frame of several has the tag of its frame.
-    pub fn abandon(&mut self) -> Vec<u32> {
-        self.interim.clear();
-        let mut requests = std::mem::take(&mut self.in_flight);
+    /// Returns the tags of all requests in flight, each once, in the order in which they were
+    /// sent. Requests of one frame have the same tag.
+    #[must_use]
+    pub fn tags_in_flight(&self) -> Vec<u32> {
+        let mut requests: Vec<_> = self.in_flight.iter().collect();
         requests.sort_unstable_by_key(|request| request.message_id);
-        let tags = requests.into_iter();
-        tags.map(|request| request.tag).collect()
+        let mut tags: Vec<_> = requests.into_iter().map(|request| request.tag).collect();
+        tags.dedup();
+        tags
     }
 }

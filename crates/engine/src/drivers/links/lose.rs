@@ -7,6 +7,14 @@ use super::Links;
 use crate::drivers::driver::OldestRequests;
 use crate::drivers::dropped::{Dropped, LinkCause};
 
+/// The tags of requests in flight.
+pub(in crate::drivers) struct InFlightOn {
+    /// Those on a lost connection.
+    pub(in crate::drivers) lost: Vec<u32>,
+    /// Those on the others.
+    pub(in crate::drivers) others: Vec<u32>,
+}
+
 impl Links {
     /// Looks for a connection whose path is interrupted while that of another one is not.
     /// `oldest` is what it saw the last time. Only a connection whose oldest request has no
@@ -28,19 +36,33 @@ impl Links {
         Some(LinkCause::Unacknowledged.of_connection(number))
     }
 
-    /// Takes out the connection with this number, if the sessions have another one. Returns the
-    /// tags of the requests that it had in flight.
-    pub(in crate::drivers) fn lose(&mut self, number: usize) -> Option<Vec<u32>> {
-        let has_others = self.shared > 1 && self.shared == self.links.len();
-        if !has_others || number >= self.shared {
+    /// Returns the tags of the requests in flight on the connection with this number, and of
+    /// those on the others; `None` if the sessions have no other connection that stands.
+    pub(in crate::drivers) fn in_flight_on(&self, number: usize) -> Option<InFlightOn> {
+        let is_shared = self.shared == self.links.len() && number < self.shared;
+        let others = || {
+            self.links
+                .iter()
+                .enumerate()
+                .filter(|(at, _)| *at != number)
+        };
+        let stands = others().any(|(_, link)| !link.session.stream.socket.has_ended());
+        if !(is_shared && stands) {
             return None;
         }
-        let mut lost = self.links.remove(number);
+        let others = others().flat_map(|(_, link)| link.session.connection.tags_in_flight());
+        Some(InFlightOn {
+            lost: self.links[number].session.connection.tags_in_flight(),
+            others: others.collect(),
+        })
+    }
+
+    /// Takes out the connection with this number. It sends nothing any more, not even again.
+    pub(in crate::drivers) fn lose(&mut self, number: usize) {
+        let lost = self.links.remove(number);
+        lost.session.stream.socket.reset_on_close();
         self.shared -= 1;
         (self.chosen, self.read, self.wanted) = (0, 0, None);
-        let mut tags = lost.session.connection.abandon();
-        tags.dedup();
-        Some(tags)
     }
 
     /// Raises the channel sequence of these sessions on all connections.

@@ -110,10 +110,8 @@ impl<E: Encode> GroupState<E> {
         if done.status != NtStatus::SUCCESS {
             hint::cold_path();
             self.failed(done, now, sink);
-            if self.comes_too_early(done)
-                && let Some(answer) = &mut answer
-            {
-                answer.extent = Extent::Expired;
+            if let Some(answer) = &mut answer {
+                self.judge_replay(done, answer, now);
             }
         }
         if let Some(answer) = answer

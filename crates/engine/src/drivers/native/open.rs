@@ -1,7 +1,7 @@
 //! Opens, creates and names everything before the load begins, so that no operation
 //! has to. Opens have the rights that the mix needs, and no more.
 
-use smbench_model::action::Action;
+use smbench_model::action::{Action, SetClass};
 use smbench_model::files::ScratchName;
 use smbench_model::record::Reclaimed;
 use smbench_model::sessions::Caching;
@@ -38,14 +38,15 @@ pub(super) struct HeldOpen {
 }
 
 /// Opens, in the client's session, the files that it uses during the load point.
-/// `member` is the index of the client in its group. `kept` has the handles of its lost session.
+/// `member` is the index of the client in its group. `kept` has the handles of its lost session,
+/// if it had one.
 pub(super) async fn hold(
     site: &Site,
     client: u32,
     index: SessionIndex,
     member: usize,
     session: &mut Session,
-    kept: &[HeldHandle],
+    kept: Option<&[HeldHandle]>,
 ) -> Result<HeldOpen, SessionError> {
     let actions = site.mix.actions();
     let dialect = session.connection.negotiated().dialect;
@@ -67,7 +68,10 @@ pub(super) async fn hold(
         resume_keys: Box::default(),
         directory: FileId::default(),
     };
-    let mut opener = Opener::new(site, index, member, kept);
+    if kept.is_some() {
+        remove_undeleted(site, client, session).await?;
+    }
+    let mut opener = Opener::new(site, index, member, kept.unwrap_or_default());
     held.files = opener.open_files(client, session).await?;
     if actions.iter().any(Action::opens_file) {
         held.path = Some(Box::new(FilePath::new(site, client)?));
@@ -90,6 +94,34 @@ pub(super) async fn hold(
         handles: handles.into(),
         reclaimed,
     })
+}
+
+/// Removes the files that actions of a client's lost session have made, and not deleted yet.
+async fn remove_undeleted(
+    site: &Site,
+    client: u32,
+    session: &mut Session,
+) -> Result<(), SessionError> {
+    let deletes = |action: &Action| {
+        let class = SetClass::Delete;
+        *action == Action::SetInfo { class }
+    };
+    if !site.mix.actions().iter().any(deletes) {
+        return Ok(());
+    }
+    for slot in 0..site.plan.only().outstanding {
+        let path = path(site, &ScratchName::Temporary.of(client, slot));
+        let doing = format!("remove '{path}'");
+        let request = CreateRequest {
+            options: options::FILE_NON_DIRECTORY_FILE | options::FILE_DELETE_ON_CLOSE,
+            ..CreateRequest::open(path.as_str(), access::DELETE)
+        };
+        // Most often there is none.
+        if let Ok((created, _)) = session.try_create(&doing, &request).await? {
+            session.close(&doing, created.file_id).await?;
+        }
+    }
+    Ok(())
 }
 
 /// Returns the search pattern of each action; empty if no action lists a directory.

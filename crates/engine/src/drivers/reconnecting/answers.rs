@@ -26,7 +26,7 @@ impl<S: Sink> Sink for Answers<'_, S> {
         {
             self.sink.came_back(lost_at, after);
         }
-        match self.calls.back_at() {
+        match self.calls.back_at(answer.slot) {
             None => self.sink.answer(answer)?,
             Some(back_at) => self.sink.answer_after_loss(answer, back_at)?,
         }

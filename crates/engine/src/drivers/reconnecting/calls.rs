@@ -27,6 +27,8 @@ pub(super) struct ClientCalls {
     cut_off: u32,
     /// When a lost connection was last back.
     back_at: Option<Nanos>,
+    /// Slots whose calls were in flight on one of several connections, and have no answer yet.
+    late: Vec<u32>,
 }
 
 #[derive(Clone, Copy)]
@@ -91,6 +93,7 @@ impl ClientCalls {
             lost_since: None,
             cut_off: 0,
             back_at: None,
+            late: Vec::new(),
         }
     }
 
@@ -181,12 +184,13 @@ impl ClientCalls {
     }
 
     /// Removes the calls in flight in these slots, because one of several connections is lost.
-    /// Their clients are in a blackout until their next answer. Returns the loss, and the calls.
-    pub(super) fn lose_some(&mut self, slots: &[u32], at: Nanos) -> (Nanos, Vec<(u32, OpKind)>) {
+    /// Their clients are in a blackout until their next answer. Returns the loss, and the slots
+    /// that had a call.
+    pub(super) fn lose_some(&mut self, slots: &[u32], at: Nanos) -> (Nanos, Vec<u32>) {
         let since = *self.lost_since.get_or_insert(at);
         let mut lost = Vec::with_capacity(slots.len());
         for &slot in slots {
-            let Some(PendingCall { member, kind }) = self.pending(slot) else {
+            let Some(PendingCall { member, .. }) = self.pending(slot) else {
                 continue;
             };
             self.ended(slot);
@@ -195,8 +199,9 @@ impl ClientCalls {
                 client.lost_at = Some(since);
                 self.cut_off += 1;
             }
-            lost.push((slot, kind));
+            lost.push(slot);
         }
+        self.late.extend(&lost);
         (since, lost)
     }
 
@@ -224,8 +229,13 @@ impl ClientCalls {
         back
     }
 
-    /// Returns when a lost connection was last back; `None` if none was lost.
-    pub(super) const fn back_at(&self) -> Option<Nanos> {
+    /// Returns until when the call in a slot had to be due to be in a blackout; `None` if no
+    /// connection was lost. A call of one of several connections was in it in any case.
+    pub(super) fn back_at(&mut self, slot: u32) -> Option<Nanos> {
+        if let Some(at) = self.late.iter().position(|&late| late == slot) {
+            self.late.swap_remove(at);
+            return Some(Nanos::MAX);
+        }
         self.back_at
     }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use smbench_model::kind::OpKind;
 use smbench_protocol::NtStatus;
+use smbench_protocol::connection::Repetition;
 use tokio::time::sleep;
 
 use super::{Reconnecting, ReconnectingConnector};
@@ -47,9 +48,15 @@ impl<C> ReconnectingConnector<C> {
     }
 }
 
-/// Returns whether a lost call of this kind is sent again on another connection.
-const fn is_repeated(kind: OpKind) -> bool {
-    kind.is_repeatable() || kind.is_replayable()
+/// Returns how a lost call of this kind is sent again on another connection.
+const fn repeated_as(kind: OpKind) -> Option<Repetition> {
+    if kind.is_repeatable() {
+        Some(Repetition::First)
+    } else if kind.is_replayable() {
+        Some(Repetition::Replay)
+    } else {
+        None
+    }
 }
 
 impl<C: Connector> Reconnecting<C> {
@@ -60,8 +67,12 @@ impl<C: Connector> Reconnecting<C> {
             return Some(lost);
         };
         let calls = &self.calls;
-        let is_replayed = |slot| calls.kind(slot).is_some_and(OpKind::is_replayable);
-        match driver.lose_connection(&lost, &is_replayed) {
+        let repeated = |slot| match calls.kind(slot) {
+            Some(kind) => repeated_as(kind),
+            // It has ended for the loop.
+            None => Some(Repetition::First),
+        };
+        match driver.lose_connection(&lost, &repeated) {
             Some(slots) => {
                 channels.lost.push((lost, slots));
                 None
@@ -99,17 +110,12 @@ impl<C: Connector> Reconnecting<C> {
             return Ok(());
         };
         for (lost, slots) in std::mem::take(&mut channels.lost) {
-            let (since, calls) = self.calls.lose_some(&slots, lost.at);
+            let (since, slots) = self.calls.lose_some(&slots, lost.at);
             sink.channel_lost(&lost, since);
             self.report_cut_off(sink);
-            for (slot, kind) in calls {
-                let extent = if is_repeated(kind) {
-                    Extent::Repeatable
-                } else {
-                    Extent::Lost
-                };
+            for slot in slots {
                 let status = NtStatus::CONNECTION_DISCONNECTED;
-                sink.answer(&Answer::bare(slot, extent, status))?;
+                sink.answer(&Answer::bare(slot, Extent::Repeatable, status))?;
             }
         }
         Ok(())

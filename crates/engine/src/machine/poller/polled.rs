@@ -7,6 +7,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use rustix::event::epoll;
+use rustix::fd::{AsFd as _, BorrowedFd};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use smbench_model::Nanos;
@@ -35,6 +36,11 @@ impl PolledSocket {
     /// Returns the socket for reading and setting its options.
     pub(crate) fn options(&self) -> SockRef<'_> {
         SockRef::from(&self.stream)
+    }
+
+    /// Returns the descriptor of the socket.
+    pub(crate) fn as_fd(&self) -> BorrowedFd<'_> {
+        self.stream.as_fd()
     }
 
     /// Takes the socket out of the set.
