@@ -20,7 +20,8 @@ use std::path::Path;
 
 use aws_lc_rs::digest::{Context, SHA256};
 use smbench_model::setting::SKIP_UNKNOWN;
-use smbench_model::trace::{Builder, Trace};
+use smbench_model::trace::{Builder, Handle, Step, Trace};
+use smbench_protocol::NtStatus;
 use thiserror::Error;
 
 use backend::OpenFiles;
@@ -171,15 +172,33 @@ fn text(bytes: &[u8]) -> std::borrow::Cow<'_, str> {
 }
 
 fn add(builder: &mut Builder, open_files: &mut OpenFiles, text: &str) -> Result<(), LineError> {
-    let translated = open_files.translated(text)?;
-    let text = translated.as_deref().unwrap_or(text);
+    for _ in 0..open_files.times_of(text)? {
+        let translated = open_files.translated(text)?;
+        add_once(builder, translated.as_deref().unwrap_or(text))?;
+    }
+    Ok(())
+}
+
+/// The handle of an open that fails, in files of 2002.
+const NO_HANDLE: Handle = -1;
+
+fn add_once(builder: &mut Builder, text: &str) -> Result<(), LineError> {
     let mut words = words::Words::default();
     let Some(line) = line::parse(text, &mut words)? else {
         return Ok(());
     };
-    builder
-        .push(&line.step, line.status, line.at)
-        .map_err(|error| LineError::of(line.verb, error))
+    let status = line.status.unwrap_or(match line.step {
+        Step::Create {
+            handle: NO_HANDLE, ..
+        } => NtStatus::OBJECT_NAME_NOT_FOUND,
+        _ => NtStatus::SUCCESS,
+    });
+    let added = builder.push(&line.step, status, line.at);
+    let added = match line.status {
+        None => added.and_then(|()| builder.accept_any_status()),
+        Some(_) => added,
+    };
+    added.map_err(|error| LineError::of(line.verb, error))
 }
 
 #[cfg(test)]

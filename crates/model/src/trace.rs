@@ -31,7 +31,7 @@ pub use prepared::{PreparedName, PreparedNames};
 use record::DetailNumber;
 pub use record::{CreateDetail, HandleNumber, PathNumber, QueriedInfo, Record};
 pub use recording::{RecordedTimes, Recording};
-pub use step::{EXCLUSIVE_AT_ONCE, Handle, InfoLevel, Step, StepError};
+pub use step::{ANY_STATUS, EXCLUSIVE_AT_ONCE, Handle, InfoLevel, Step, StepError};
 pub use verb::Verb;
 
 /// The largest number of records in a trace: 440 MB.

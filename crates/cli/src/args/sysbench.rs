@@ -55,6 +55,11 @@ pub(super) fn translated(words: Vec<OsString>) -> Result<Translated, Failure> {
         return Ok(Translated { words, note: None });
     };
     let test = lines.iter().find_map(|word| word.strip_prefix("--test="));
+    // sysbench 1.0 has the name of the test at the beginning.
+    let named = lines.iter().skip(1).find(|word| !word.starts_with('-'));
+    if let Some(other) = named.filter(|name| is_other_test(name)) {
+        return Err(Failure::Usage(elsewhere(other)));
+    }
     // Options may come before the name of the test.
     let has_name = lines.get(1).is_some_and(|word| word.starts_with("--"));
     let named_at = lines.iter().position(|word| *word == "fileio");
@@ -138,6 +143,11 @@ fn takes_a_value(word: &str) -> bool {
     word.starts_with('-') && !word.contains('=') && known.find(is_it).is_none_or(takes_one)
 }
 
+/// Whether sysbench 1.0 has another test of this name.
+fn is_other_test(name: &str) -> bool {
+    matches!(name, "cpu" | "memory" | "mutex" | "threads") || name.starts_with("oltp_")
+}
+
 /// Returns what measures another test of sysbench.
 fn elsewhere(test: &str) -> String {
     let instead = match test {
@@ -148,7 +158,7 @@ fn elsewhere(test: &str) -> String {
         "threads" | "mutex" => {
             "`smbench run URL -c 1,16,128` shows how a server handles more clients"
         }
-        "oltp" => {
+        name if name.starts_with("oltp") => {
             "for the I/O of a database on a share, try `smbench run URL --read 70 --size 16KiB \
              --access random`"
         }
@@ -196,6 +206,7 @@ mod tests {
                 "smbench fileio run --threads=2 --file-num=4",
             ),
             ("smbench --test=fileio help", "smbench fileio run --help"),
+            ("smbench run --label cpu", "smbench run --label cpu"),
             ("smbench fileio help", "smbench fileio help"),
             ("x fileio --threads=4", "x fileio --threads=4"),
             ("x fileio cleanup --a", "x fileio cleanup --a"),
@@ -235,6 +246,18 @@ mod tests {
                 panic!("{test} was accepted");
             };
             assert!(message.contains(&format!("test `{test}`")), "{message}");
+        }
+        // As sysbench 1.0 has it.
+        for line in [
+            "cpu run",
+            "--threads=4 memory run",
+            "oltp_read_write --time=9 run",
+        ] {
+            let error = translated(words(&format!("smbench {line}")));
+            let Err(Failure::Usage(message)) = error else {
+                panic!("{line} was accepted");
+            };
+            assert!(message.starts_with("nothing here measures"), "{message}");
         }
     }
 }

@@ -43,7 +43,8 @@ pub enum Dropped {
     /// The same in a plan whose costliest operation takes this many.
     #[error(
         "the server left the client without credits for its next request: its largest operation \
-         costs {0}, one for each 64 KiB or part of it"
+         costs {0}, one for each 64 KiB or part of it; ask the server for fewer credits, and it \
+         is split"
     )]
     FewCredits(u16),
     /// A request beside the operations, such as the acknowledgement of a break, has

@@ -10,7 +10,7 @@ use smbench_model::kind::OpKind;
 use smbench_model::operations::replay::{Replays, TracePosition};
 use smbench_model::operations::{Operation, RequestResult};
 use smbench_model::record::{OperationFailure, Phase, ReplayDifference, SplitSizes};
-use smbench_model::trace::Record;
+use smbench_model::trace::{ANY_STATUS, Record};
 use smbench_protocol::NtStatus;
 
 use crate::drivers::cifs::replay::CifsTrace;
@@ -76,8 +76,10 @@ impl Supply for TracePosition {
         if is_as_recorded && recorded != NtStatus::SUCCESS {
             return Ok(Ok(None));
         }
+        let is_any = recorded == ANY_STATUS;
+        let recorded = if is_any { NtStatus::SUCCESS } else { recorded };
         Ok(match seen(record, answer) {
-            OperationFailure::Status(status) if status == recorded => Ok(None),
+            OperationFailure::Status(status) if is_any || status == recorded => Ok(None),
             seen => Err(WrongAnswer::Recorded(ReplayDifference {
                 kind,
                 recorded: Some(recorded),

@@ -3,8 +3,9 @@
 //!
 //! The backend names files where others have handles. Its names are relative to the
 //! directory of the client. It knows three outcomes: `SUCCESS`, `ERROR`, and `*` for
-//! either. Here `ERROR` is the most likely status, and `*` is a success. A status that
-//! differs is counted as in other replays.
+//! either. Here `ERROR` is the most likely status. A status that differs is counted as in
+//! other replays. `REPEAT n` is for the line after it, and offsets may be computed: `*` is a
+//! random number, and `+n`, `%n` and `/n` add, take the remainder and align.
 
 use std::collections::HashMap;
 
@@ -23,9 +24,62 @@ const FILE: u32 = 0x40;
 pub(super) struct OpenFiles {
     handles: HashMap<String, i64>,
     opened: i64,
+    /// How often the next line runs, if a REPEAT says so.
+    repeat: Option<u32>,
+    /// The offset of the last READ or WRITE.
+    offset: u64,
+    random: u64,
 }
 
 impl OpenFiles {
+    /// Returns how often a line runs; 0 of a line that says so of the next one.
+    pub(super) fn times_of(&mut self, text: &str) -> Result<u32, LineError> {
+        let mut words = text.split_whitespace().skip_while(|word| is_time(word));
+        if words.next() != Some("REPEAT") {
+            let is_content = !matches!(text.trim_start().chars().next(), None | Some('#'));
+            let times = if is_content { self.repeat.take() } else { None };
+            return Ok(times.unwrap_or(1));
+        }
+        let count = words.next().unwrap_or_default();
+        match (count.parse(), words.next()) {
+            (Ok(times @ 1..), None) => {
+                self.repeat = Some(times);
+                Ok(0)
+            }
+            _ => Err(LineError::Repeat(shown(count))),
+        }
+    }
+
+    /// Returns the offset that a word stands for.
+    fn offset(&mut self, word: &str) -> Option<u64> {
+        let number = |digits: &str| match digits.strip_prefix("0x") {
+            Some(digits) => u64::from_str_radix(digits, 16).ok(),
+            None => digits.parse().ok(),
+        };
+        let mut value = self.offset;
+        let mut rest = word;
+        if let Some(after) = word.strip_prefix('*') {
+            self.random = next_random(self.random);
+            (value, rest) = (self.random, after);
+        } else if !word.starts_with(['+', '%', '/']) {
+            (value, rest) = (number(word)?, "");
+        }
+        while let Some(operator) = rest.chars().next() {
+            let after = &rest[operator.len_utf8()..];
+            let end = after.find(['+', '%', '/']).unwrap_or(after.len());
+            let operand = number(&after[..end])?;
+            value = match operator {
+                '+' => value.checked_add(operand)?,
+                '%' => value.checked_rem(operand)?,
+                '/' => value.checked_div(operand)? * operand,
+                _ => return None,
+            };
+            rest = &after[end..];
+        }
+        self.offset = value;
+        Some(value)
+    }
+
     /// Returns the line as others have it; `None` for a line of another format.
     pub(super) fn translated(&mut self, text: &str) -> Result<Option<String>, LineError> {
         let mut verbs = text.split_whitespace().skip_while(|word| is_time(word));
@@ -51,12 +105,12 @@ impl OpenFiles {
         if given.len() != arguments {
             return Err(wrong(verb, words));
         }
-        let is_success = match *outcome {
-            "SUCCESS" | "*" => true,
-            "ERROR" => false,
+        let (is_success, status) = match *outcome {
+            "SUCCESS" => (true, "NT_STATUS_OK"),
+            "ERROR" => (false, failure),
+            "*" => (true, ""),
             _ => return Err(wrong(verb, words)),
         };
-        let status = if is_success { "NT_STATUS_OK" } else { failure };
         let path = given[0].replace('/', r"\");
         let path = format!(r"{HOME}\{}", path.trim_start_matches('\\'));
         let rest = match verb {
@@ -78,6 +132,8 @@ impl OpenFiles {
                 let moved = match given {
                     [_, offset, length] => {
                         let moved = if is_success { *length } else { "0" };
+                        let offset = self.offset(offset);
+                        let offset = offset.ok_or_else(|| wrong(verb, words))?;
                         format!(" {offset} {length} {moved}")
                     }
                     _ => String::new(),
@@ -92,6 +148,14 @@ impl OpenFiles {
         let time = time.unwrap_or_default();
         Ok(Some(format!("{time}{name} {rest} {status}")))
     }
+}
+
+/// Returns the next of a sequence of random numbers, the same in each run (SplitMix64).
+const fn next_random(last: u64) -> u64 {
+    let next = last.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let mixed = (next ^ (next >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    mixed ^ (mixed >> 31)
 }
 
 /// Returns the create disposition (MS-SMB2 2.2.13) of the flags of an OPEN.

@@ -21,7 +21,8 @@ pub(super) struct LoadfileLine<'a> {
     pub(super) at: Option<Duration>,
     pub(super) verb: Verb,
     pub(super) step: Step<'a>,
-    pub(super) status: NtStatus,
+    /// `None` if any status will do.
+    pub(super) status: Option<NtStatus>,
 }
 
 /// The reason why a line is not valid, as a lower-case clause.
@@ -48,6 +49,8 @@ pub(super) enum LineError {
         found: String,
         expected: &'static str,
     },
+    #[error("REPEAT has `{0}`: expected how often the next line runs, at least 1")]
+    Repeat(String),
     #[error("{verb}: {error}")]
     Step { verb: Verb, error: StepError },
     #[error("{verb} has {found} arguments: expected {expected}, and a status")]
@@ -130,8 +133,11 @@ pub(super) fn parse<'a>(
         None => arguments,
     };
     let (arguments, status) = match arguments.len() {
-        len if len == arity => (arguments, NtStatus::SUCCESS),
-        len if len == arity + 1 => (&arguments[..arity], status(verb, arguments[arity])?),
+        len if len == arity => (arguments, None),
+        len if len == arity + 1 => {
+            let status = status(verb, arguments[arity])?;
+            (&arguments[..arity], Some(status))
+        }
         found => {
             return Err(LineError::Arguments {
                 verb,

@@ -2,10 +2,14 @@
 
 use std::time::Duration;
 
+use smbench_protocol::NtStatus;
 use thiserror::Error;
 
 use super::{QueriedInfo, RECORDS_MAX};
 use crate::bounds::REQUEST_BYTES_MAX;
+
+/// Stands for a status that was not recorded. No answer has it.
+pub const ANY_STATUS: NtStatus = NtStatus(u32::MAX);
 
 /// The largest number of different statuses.
 pub(super) const STATUSES_MAX: usize = u16::MAX as usize;

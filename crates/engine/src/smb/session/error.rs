@@ -233,7 +233,7 @@ pub enum SessionError {
     /// A request size of the workload exceeds the server's limit.
     #[error(
         "the workload has {kind}s of {wanted}, but {at} takes at most {limit}{why}, and these are not \
-         split; use smaller sizes"
+         split; use smaller sizes, or replay the recording on another server"
     )]
     TooLarge {
         /// "read" or "write".

@@ -74,7 +74,7 @@ impl Endpoint {
                     tune(&stream).map_err(|source| self.failed("connect", source))?;
                     return Ok(stream);
                 }
-                Ok(Err(source)) => last = self.connect_error(source),
+                Ok(Err(source)) => last = self.connect_error(named(source, address)),
                 Err(_) => {
                     last = SessionError::ConnectTimeout {
                         at: self.at(),
@@ -156,6 +156,22 @@ impl Endpoint {
             }
             (_, Some(remedy)) => SessionError::LocalLimit { at, source, remedy },
         }
+    }
+}
+
+/// Names the cause where the system only calls an argument invalid.
+fn named(source: io::Error, address: SocketAddr) -> io::Error {
+    let is_invalid = source.raw_os_error() == Some(Errno::EINVAL as i32);
+    match address {
+        SocketAddr::V6(v6)
+            if is_invalid && v6.ip().is_unicast_link_local() && v6.scope_id() == 0 =>
+        {
+            io::Error::other(format!(
+                "a link-local address needs its interface, as in [{}%25eth0]",
+                v6.ip()
+            ))
+        }
+        _ => source,
     }
 }
 
