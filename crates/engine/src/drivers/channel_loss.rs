@@ -2,8 +2,17 @@
 
 use smbench_protocol::connection::Repetition;
 
-/// The oldest request in flight on each connection when it was last looked at.
-pub(crate) type OldestRequests = Vec<Option<u64>>;
+/// The oldest request in flight on a connection.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OldestRequest {
+    /// Its message id when it was last looked at.
+    pub(crate) message_id: Option<u64>,
+    /// Number of further looks at which it was the same.
+    pub(crate) looks: u32,
+}
+
+/// The oldest request of each connection.
+pub(crate) type OldestRequests = Vec<OldestRequest>;
 
 /// The slots of the calls that were in flight on a lost connection.
 pub(crate) type LostCalls = Vec<u32>;

@@ -19,7 +19,9 @@ use smbench_protocol::command::WireName;
 pub use crate::drivers::answer::{Answer, Extent};
 pub use crate::drivers::away::ChurnEvent;
 pub use crate::drivers::busy::Busy;
-pub(crate) use crate::drivers::channel_loss::{LostCalls, OldestRequests, RepeatedAs};
+pub(crate) use crate::drivers::channel_loss::{
+    LostCalls, OldestRequest, OldestRequests, RepeatedAs,
+};
 use crate::drivers::dropped::{Dropped, LostLink};
 pub(crate) use crate::drivers::load_sockets::LoadSockets;
 pub use crate::drivers::opened::Opened;
@@ -120,8 +122,9 @@ pub trait Sink {
     fn reauthenticated(&mut self, since: Nanos);
     /// Reports that a connection was lost, and that the driver is replacing it. Must come
     /// before the answers of extent [`Extent::Lost`]. `since` is the loss to which it belongs:
-    /// an earlier one, if no client had an answer after that.
-    fn link_lost(&mut self, lost: &LostLink, since: Nanos);
+    /// an earlier one, if no client had an answer after that. `channels` is the number of
+    /// [`Self::channel_lost`] since then, which belong to this loss.
+    fn link_lost(&mut self, lost: &LostLink, since: Nanos, channels: u64);
     /// Reports that one of several connections was lost, without which the clients go on. Must
     /// come before the answers of extent [`Extent::Lost`]. `since` is as for
     /// [`Self::link_lost`].

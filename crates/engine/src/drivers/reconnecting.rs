@@ -280,7 +280,7 @@ impl<C: Connector> Driver for Reconnecting<C> {
         if self.switch.take() {
             return Poll::Ready(self.cut(scratch).map(|()| 0));
         }
-        if let Some(error) = self.interrupted(context) {
+        if let Some(error) = self.interrupted(context, scratch) {
             return Poll::Ready(self.found(error, scratch).map(|()| 0));
         }
         if self.has_lost_channels() {

@@ -116,10 +116,11 @@ impl<S: Supply> Sink for Booking<'_, S> {
         self.recorder.success(kind, 0, took);
     }
 
-    fn link_lost(&mut self, lost: &LostLink, since: Nanos) {
+    fn link_lost(&mut self, lost: &LostLink, since: Nanos, channels: u64) {
         self.book_event(EventKind::LinkLost, lost.at);
         self.clients.after_event = self.clients.events.last_before(since);
-        self.recorder.losses_mut(self.clients.after_event);
+        let losses = self.recorder.losses_mut(self.clients.after_event);
+        losses.channels = losses.channels.saturating_sub(channels);
     }
 
     fn channel_lost(&mut self, lost: &LostLink, since: Nanos) {

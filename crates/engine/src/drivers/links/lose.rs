@@ -1,11 +1,17 @@
 //! The loss of one of several connections, which costs only the requests that it had in flight.
 
 use smbench_protocol::SessionIndex;
-use smbench_protocol::connection::Repetition;
+use smbench_protocol::connection::{EMPTY_BODY, Repetition};
+use smbench_protocol::header::Command;
 
 use super::Links;
-use crate::drivers::driver::OldestRequests;
+use crate::drivers::driver::{OldestRequest, OldestRequests};
 use crate::drivers::dropped::{Dropped, LinkCause};
+
+/// Tag of an ECHO that shows whether the server receives something. Its answer is ignored.
+const PROBE: u32 = u32::MAX;
+/// Number of looks at the same oldest request before an ECHO.
+const PROBED_AFTER: u32 = 2;
 
 /// The tags of requests in flight.
 pub(in crate::drivers) struct InFlightOn {
@@ -17,16 +23,31 @@ pub(in crate::drivers) struct InFlightOn {
 
 impl Links {
     /// Looks for a connection whose path is interrupted while that of another one is not.
-    /// `oldest` is what it saw the last time. Only a connection whose oldest request has no
-    /// answer since then is looked at more closely.
-    pub(in crate::drivers) fn interrupted(&self, oldest: &mut OldestRequests) -> Option<Dropped> {
-        let links = &self.links[..self.shared];
-        oldest.resize(links.len(), None);
-        let is_interrupted = links.iter().zip(oldest).map(|(link, seen)| {
-            let now = link.session.connection.oldest_in_flight();
-            let is_same = now.is_some() && *seen == now;
-            *seen = now;
-            is_same && link.session.stream.socket.is_unacknowledged()
+    /// `oldest` is what it saw the last time. A connection whose oldest request has no answer
+    /// for long gets an ECHO, because what the server sends may be lost as well.
+    pub(in crate::drivers) fn interrupted(
+        &mut self,
+        oldest: &mut OldestRequests,
+    ) -> Option<Dropped> {
+        let links = &mut self.links[..self.shared];
+        oldest.resize(links.len(), OldestRequest::default());
+        let is_interrupted = links.iter_mut().zip(oldest).map(|(link, seen)| {
+            let connection = &mut link.session.connection;
+            let message_id = connection.oldest_in_flight();
+            if message_id.is_none() || message_id != seen.message_id {
+                (seen.message_id, seen.looks) = (message_id, 0);
+                return false;
+            }
+            seen.looks += 1;
+            let is_interrupted = link.session.stream.socket.is_unacknowledged();
+            if !is_interrupted && seen.looks >= PROBED_AFTER && !connection.is_in_flight(PROBE) {
+                let (first, out) = (SessionIndex::FIRST, link.backlog.buffer());
+                // Without a credit there is none.
+                let _ = connection.request(first, Command::Echo, 1, PROBE, out, |out| {
+                    out.extend_from_slice(&EMPTY_BODY);
+                });
+            }
+            is_interrupted
         });
         let is_interrupted: Vec<_> = is_interrupted.collect();
         if is_interrupted.iter().all(|is| *is) {

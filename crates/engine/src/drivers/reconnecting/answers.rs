@@ -61,8 +61,8 @@ impl<S: Sink> Sink for Answers<'_, S> {
         self.sink.reauthenticated(since);
     }
 
-    fn link_lost(&mut self, lost: &LostLink, since: Nanos) {
-        self.sink.link_lost(lost, since);
+    fn link_lost(&mut self, lost: &LostLink, since: Nanos, channels: u64) {
+        self.sink.link_lost(lost, since, channels);
     }
 
     fn channel_lost(&mut self, lost: &LostLink, since: Nanos) {

@@ -29,6 +29,8 @@ pub(super) struct ClientCalls {
     back_at: Option<Nanos>,
     /// Slots whose calls were in flight on one of several connections, and have no answer yet.
     late: Vec<u32>,
+    /// Number of connections lost alone since the last answer to any client.
+    channels: u64,
 }
 
 #[derive(Clone, Copy)]
@@ -94,6 +96,7 @@ impl ClientCalls {
             cut_off: 0,
             back_at: None,
             late: Vec::new(),
+            channels: 0,
         }
     }
 
@@ -149,6 +152,7 @@ impl ClientCalls {
         let member = self.pending(slot)?.member;
         let client = &mut self.clients[member];
         self.lost_since = None;
+        self.channels = 0;
         let back = if self.away == 0 {
             None
         } else {
@@ -202,7 +206,13 @@ impl ClientCalls {
             lost.push(slot);
         }
         self.late.extend(&lost);
+        self.channels += 1;
         (since, lost)
+    }
+
+    /// Returns the number of connections that were lost alone since the last answer, once.
+    pub(super) const fn take_channels(&mut self) -> u64 {
+        std::mem::replace(&mut self.channels, 0)
     }
 
     /// Returns whether clients came into the blackout that were not reported yet.

@@ -10,7 +10,9 @@ use smbench_protocol::connection::Repetition;
 use tokio::time::sleep;
 
 use super::{Reconnecting, ReconnectingConnector};
-use crate::drivers::driver::{Answer, Connector, Driver, Extent, LostCalls, OldestRequests, Sink};
+use crate::drivers::driver::{
+    Answer, Connector, Driver, Extent, LostCalls, OldestRequests, Scratch, Sink,
+};
 use crate::drivers::dropped::{Dropped, LostLink};
 use crate::machine::tasks::on_tokio;
 
@@ -83,7 +85,11 @@ impl<C: Connector> Reconnecting<C> {
 
     /// Looks at the connections when it is time, and returns the loss of one whose path is
     /// interrupted.
-    pub(super) fn interrupted(&mut self, context: &mut Context<'_>) -> Option<Dropped> {
+    pub(super) fn interrupted(
+        &mut self,
+        context: &mut Context<'_>,
+        scratch: &mut Scratch,
+    ) -> Option<Dropped> {
         let channels = self.channels.as_mut()?;
         if self.loss.is_some() || self.sockets.is_none() {
             return None;
@@ -91,8 +97,10 @@ impl<C: Connector> Reconnecting<C> {
         while channels.pause.as_mut().poll(context) == Poll::Ready(()) {
             channels.pause = SeveralConnections::pause();
             let driver = self.driver.as_mut()?;
-            if let Some(error) = driver.interrupted(&mut channels.oldest) {
-                return Some(error);
+            let interrupted = driver.interrupted(&mut channels.oldest);
+            let error = interrupted.or_else(|| driver.flush(context, scratch).err());
+            if error.is_some() {
+                return error;
             }
         }
         None

@@ -23,7 +23,8 @@ impl<C: Connector> Reconnecting<C> {
         };
         match loss.stage {
             LossStage::Found => {
-                sink.link_lost(&loss.lost, self.calls.lose(loss.lost.at));
+                let since = self.calls.lose(loss.lost.at);
+                sink.link_lost(&loss.lost, since, self.calls.take_channels());
                 self.report_cut_off(sink);
                 for (slot, kind) in self.calls.take_in_flight() {
                     let extent = if kind.is_repeatable() {

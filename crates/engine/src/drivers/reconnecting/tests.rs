@@ -100,7 +100,7 @@ impl Sink for Ended {
     fn listing(&mut self, _: ListingEvent) {}
     fn acknowledged(&mut self, _: Nanos, _: Acknowledged) {}
     fn reauthenticated(&mut self, _: Nanos) {}
-    fn link_lost(&mut self, _: &LostLink, _: Nanos) {}
+    fn link_lost(&mut self, _: &LostLink, _: Nanos, _: u64) {}
     fn channel_lost(&mut self, _: &LostLink, _: Nanos) {}
     fn cut_off(&mut self, _: Nanos, _: u32) {}
     fn link_back(&mut self, _: &Reclaimed) {}

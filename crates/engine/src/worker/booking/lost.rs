@@ -165,6 +165,9 @@ impl<S: Supply> Clients<S> {
                 if is_again && of_slot.operation.kind.is_repeatable() {
                     self.members[at].continuing.push_back(slot);
                 } else if is_again {
+                    // It was to be sent again on another connection, which is lost as well.
+                    let losses = recorder.losses_mut(self.after_event);
+                    losses.repeated = losses.repeated.saturating_sub(1);
                     self.book_lost(slot, now, in_window, recorder);
                 } else {
                     self.slots[slot as usize].state = SlotState::Free;
