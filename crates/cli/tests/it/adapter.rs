@@ -59,7 +59,7 @@ fn sizes_and_directions_become_a_ranked_table() {
     kept.save(&place.path("named.json")).unwrap();
     // Long enough for a transfer of 2 MiB on a busy machine.
     let longer = "--duration=1s";
-    let args = [text(&file), &named, "--calibration=named.json", longer];
+    let args = [text(&file), &named, longer, "--calibration=named.json"];
     let said = suite(&place, server.password(), &args);
     assert_eq!(said.code(), Some(0), "{said:?}");
     assert_eq!(said.stderr, "", "{said:?}");
@@ -105,7 +105,7 @@ fn sizes_and_directions_become_a_ranked_table() {
 
     // All is measured, so nothing runs again; the report has the table.
     let before = fs::metadata(place.path("study/calibration.json")).unwrap();
-    let again = suite(&place, server.password(), &args[..2]);
+    let again = suite(&place, server.password(), &args[..3]);
     assert_eq!(again.code(), Some(0), "{again:?}");
     assert_eq!(again.stdout, said.stdout);
     let after = fs::metadata(place.path("study/calibration.json")).unwrap();

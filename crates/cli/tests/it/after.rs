@@ -343,7 +343,14 @@ fn state_files_that_cannot_be_used_are_named() {
         .position(|part| part == b"NOTEPAGE")
         .unwrap();
     bad(&whole[..head], "").failed_with(2, &["bad.state has no answered write"]);
-    bad(&whole, "/elsewhere").failed_with(2, &["bad.state is of smb://", "and not of "]);
+    bad(&whole, "/elsewhere").failed_with(
+        2,
+        &[
+            "bad.state is of smb://",
+            "and not of share ",
+            "give the URL of that run",
+        ],
+    );
     let missing = ["verify-after", &url, "--state", "none.state"];
     let said = place.smbench_as(samba.password(), &missing);
     said.failed_with(2, &["none.state: No such file"]);

@@ -42,13 +42,13 @@ pub enum AfterError {
         error: NotesError,
     },
     /// The notes are of another share.
-    #[error("{path} is of {noted}, and not of {given}")]
+    #[error("{path} is of {noted}, and not of share {given}: give the URL of that run")]
     OtherShare {
         /// The state file.
         path: String,
         /// The target of its run.
         noted: String,
-        /// The target that was given.
+        /// The share that was given, with the directory.
         given: String,
     },
     /// The notes have no write.
@@ -151,7 +151,7 @@ impl<'a> Notes<'a> {
         Err(AfterError::OtherShare {
             path: self.path.display().to_string(),
             noted: self.head.url.clone(),
-            given: target.redacted(),
+            given: format!("{}/{}", target.share, target.path.replace('\\', "/")),
         })
     }
 

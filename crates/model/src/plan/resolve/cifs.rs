@@ -46,6 +46,12 @@ fn objection(plan: &Plan) -> Option<(&'static str, &'static str)> {
             "signing_algorithm",
             "signs with MD5 only: leave it out",
         ),
+        // Before the lease that they ask for by themselves.
+        (
+            sessions.failover.handles != HandleDurability::None,
+            "handles",
+            "has no durable handles: leave it out, or offer only SMB2",
+        ),
         (
             matches!(
                 sessions.caching,
@@ -58,11 +64,6 @@ fn objection(plan: &Plan) -> Option<(&'static str, &'static str)> {
             sessions.caching == Caching::Oplock(OplockLevel::LevelII),
             "oplock",
             "has no request for level2: give exclusive or batch",
-        ),
-        (
-            sessions.failover.handles != HandleDurability::None,
-            "handles",
-            "has no durable handles: leave it out, or offer only SMB2",
         ),
         (
             !sessions.failover.nodes.as_slice().is_empty(),
@@ -114,6 +115,10 @@ mod tests {
             ),
             ("oplock = \"lease-rh\"", "CIFS has oplocks, but no leases"),
             ("oplock = \"level2\"", "CIFS has no request for level2"),
+            (
+                "reconnect = \"5s\"\nhandles = \"durable\"",
+                "CIFS has no durable handles",
+            ),
             ("credits = 8", "CIFS has no credits"),
             (
                 "oplock = \"batch\"\nreconnect = \"5s\"\nhandles = \"durable\"",
