@@ -14,8 +14,8 @@ pub struct Answer<'a> {
     /// is gone.
     pub status: NtStatus,
     /// Bytes moved, if the operation moves data and succeeded. A number other than
-    /// [`Operation::length`] is a failure. Of a QUERY_DIRECTORY of a `list` or a `walk`, the
-    /// number of names but `.` and `..`.
+    /// [`Operation::length`](smbench_model::operations::Operation::length) is a failure. Of a
+    /// QUERY_DIRECTORY of a `list` or a `walk`, the number of names but `.` and `..`.
     pub moved: u32,
     /// The `moved` bytes that a READ returned, if the driver keeps them. The plan's
     /// [`Verify::ReadBack`](smbench_model::contents::Verify) checks them.
