@@ -20,9 +20,8 @@ impl OpKind {
         )
     }
 
-    /// Whether a request of this kind that got no answer can also be sent again in the same
-    /// session, where its open is still there and the server can tell that it is sent again
-    /// (MS-SMB2 3.2.7.1).
+    /// Whether a request of this kind that got no answer can be sent again in the same session.
+    /// There its open still stands, and the server knows a replay (MS-SMB2 3.2.7.1).
     #[must_use]
     pub const fn is_replayable(self) -> bool {
         matches!(

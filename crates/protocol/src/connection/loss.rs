@@ -1,7 +1,7 @@
-//! What a session does after it has lost one of its channels (MS-SMB2 3.2.7.1).
+//! Sessions that have lost a channel (MS-SMB2 3.2.7.1).
 //!
-//! Its further requests have a higher channel sequence on all channels that are left, so that
-//! the server refuses a change that it receives on the lost channel after them (3.3.5.2.10).
+//! Further requests have a higher channel sequence on all other channels. So the server refuses
+//! a change that it receives on the lost channel after them (3.3.5.2.10).
 //! Changes without an answer can then be sent again, marked as replays.
 
 use super::protection::Protection;

@@ -1,5 +1,5 @@
-//! What a group does when it loses one of several connections: its sessions, opens and leases
-//! stand, and only the requests in flight there are sent again (MS-SMB2 3.2.7.1).
+//! The loss of one of several connections (MS-SMB2 3.2.7.1). Sessions, opens and leases stand.
+//! Only the requests in flight there are sent again.
 
 use std::hint;
 
@@ -141,9 +141,8 @@ impl<E> GroupState<E> {
         }
     }
 
-    /// Returns whether nothing in this state is of a certain connection, or of a request that
-    /// cannot be lost alone: log-ons, listings under leases, walks, and the requests of a
-    /// recording that depend on each other.
+    /// Returns whether nothing in this state belongs to one connection, or to a request that
+    /// cannot be lost alone. Such are log-ons, listings under leases, and walks.
     fn stands_without_a_connection(&self) -> bool {
         let is_plain = |of: &SlotObjects| of.further.is_none() && of.walked.is_none();
         self.renewals.is_empty()
