@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use smbench_engine::{Cancel, execute};
 use smbench_lab::{SambaOptions, ScratchSamba};
-use smbench_model::record::EventKind;
+use smbench_model::record::{EventKind, LoadPointRecord};
 use smbench_model::sessions::Mode;
 use smbench_model::spec::{RunOptions, SessionsSpec, WorkSpec};
 
@@ -77,6 +77,26 @@ fn a_client_that_loses_one_of_two_connections_goes_on() {
     }
 }
 
+/// Runs a profile, and cuts one of its connections in the window: 0 is the last one.
+fn cut_once(
+    samba: &ScratchSamba,
+    profile: &str,
+    options: &RunOptions,
+    number: usize,
+) -> LoadPointRecord {
+    let gate = Gate::start(samba.address());
+    let mut target = target(&samba.url(), samba.password());
+    target.port = gate.port();
+    let plan = plan(profile, options, target);
+    let cut = || gate.cut_from_the_end(number);
+    let record = execute(
+        &plan,
+        &mut AfterFirstInterval(Some(cut)),
+        &Cancel::default(),
+    );
+    valid_point(record.unwrap())
+}
+
 /// Requests on the other connections may be overtaken by the first one that has the next channel
 /// sequence, and are then refused.
 #[test]
@@ -84,18 +104,8 @@ fn a_client_that_loses_one_of_four_connections_goes_on() {
     let Some(samba) = ScratchSamba::or_skip(SambaOptions::default()) else {
         return;
     };
-    let gate = Gate::start(samba.address());
-    let mut target = target(&samba.url(), samba.password());
-    target.port = gate.port();
     let options = several_connections(4, Mode::Off, Mode::Off);
-    let plan = plan("file-server", &options, target);
-    let cut = || gate.cut_from_the_end(2);
-    let record = execute(
-        &plan,
-        &mut AfterFirstInterval(Some(cut)),
-        &Cancel::default(),
-    );
-    let point = valid_point(record.unwrap());
+    let point = cut_once(&samba, "file-server", &options, 2);
     let losses = losses(&point, None);
     assert_eq!((losses.channels, losses.failed), (1, 0));
 }
@@ -106,18 +116,8 @@ fn opens_that_are_lost_with_one_of_two_connections_leave_nothing_behind() {
     let Some(samba) = ScratchSamba::or_skip(SambaOptions::default()) else {
         return;
     };
-    let gate = Gate::start(samba.address());
-    let mut target = target(&samba.url(), samba.password());
-    target.port = gate.port();
     let mut options = several_connections(2, Mode::Off, Mode::Off);
     options.work.verify = None;
-    let plan = plan("metadata", &options, target);
-    let cut = || gate.cut_from_the_end(1);
-    let record = execute(
-        &plan,
-        &mut AfterFirstInterval(Some(cut)),
-        &Cancel::default(),
-    );
-    let point = valid_point(record.unwrap());
+    let point = cut_once(&samba, "metadata", &options, 1);
     assert_eq!(losses(&point, None).still_away(), 0);
 }
