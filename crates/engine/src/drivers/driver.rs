@@ -125,8 +125,8 @@ pub trait Sink {
     /// an earlier one, if no client had an answer after that. `channels` is the number of
     /// [`Self::channel_lost`] since then, which belong to this loss.
     fn link_lost(&mut self, lost: &LostLink, since: Nanos, channels: u64);
-    /// Reports that one of several connections was lost, without which the clients go on. Must
-    /// come before the answers of extent [`Extent::Lost`]. `since` is as for
+    /// Reports the loss of one of several connections; the clients use the others. Must come
+    /// before the answers of extent [`Extent::Repeatable`]. `since` is as for
     /// [`Self::link_lost`].
     fn channel_lost(&mut self, lost: &LostLink, since: Nanos);
     /// Reports how many further clients cannot send because of the loss at `since`.

@@ -3,8 +3,8 @@
 //!
 //! With one connection, requests go through the worker's buffer. With several, each
 //! connection has a buffer of its own, because one buffer cannot hold bytes for
-//! different connections. The loop does not see the difference. If one of several connections
-//! is lost, the others can go on without it ([`Links::lose`]).
+//! different connections. The loop does not see the difference. [`Links::lose`] takes out one
+//! of several connections.
 
 pub(crate) mod drops;
 mod lose;

@@ -9,6 +9,8 @@
 
 use std::collections::HashMap;
 
+use smbench_model::random::draw;
+
 use super::line::LineError;
 use super::words::{Words, is_time, shown, split};
 
@@ -28,7 +30,8 @@ pub(super) struct OpenFiles {
     repeat: Option<u32>,
     /// The offset of the last READ or WRITE.
     offset: u64,
-    random: u64,
+    /// Number of random offsets so far.
+    drawn: u64,
 }
 
 impl OpenFiles {
@@ -52,15 +55,12 @@ impl OpenFiles {
 
     /// Returns the offset that a word stands for.
     fn offset(&mut self, word: &str) -> Option<u64> {
-        let number = |digits: &str| match digits.strip_prefix("0x") {
-            Some(digits) => u64::from_str_radix(digits, 16).ok(),
-            None => digits.parse().ok(),
-        };
         let mut value = self.offset;
         let mut rest = word;
         if let Some(after) = word.strip_prefix('*') {
-            self.random = next_random(self.random);
-            (value, rest) = (self.random, after);
+            // The same numbers in each run.
+            (value, rest) = (draw(0, self.drawn), after);
+            self.drawn += 1;
         } else if !word.starts_with(['+', '%', '/']) {
             (value, rest) = (number(word)?, "");
         }
@@ -150,12 +150,12 @@ impl OpenFiles {
     }
 }
 
-/// Returns the next of a sequence of random numbers, the same in each run (SplitMix64).
-const fn next_random(last: u64) -> u64 {
-    let next = last.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    let mixed = (next ^ (next >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    mixed ^ (mixed >> 31)
+/// Returns a number: decimal, or hexadecimal after `0x`.
+fn number(word: &str) -> Option<u64> {
+    match word.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16).ok(),
+        None => word.parse().ok(),
+    }
 }
 
 /// Returns the create disposition (MS-SMB2 2.2.13) of the flags of an OPEN.
@@ -163,11 +163,7 @@ fn disposition(flags: &str) -> Option<u32> {
     const CREATE: u32 = 0x08;
     const EXCLUSIVE: u32 = 0x10;
     const TRUNCATE: u32 = 0x20;
-    let flags = match flags.strip_prefix("0x") {
-        Some(digits) => u32::from_str_radix(digits, 16),
-        None => flags.parse(),
-    };
-    let flags = flags.ok()?;
+    let flags = u32::try_from(number(flags)?).ok()?;
     let has = |flag| flags & flag != 0;
     Some(match (has(CREATE), has(EXCLUSIVE), has(TRUNCATE)) {
         (true, true, _) => 2,

@@ -1,4 +1,4 @@
-//! Clients with several connections that lose one of them, and go on with the others.
+//! The loss of one connection of clients that have several.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};

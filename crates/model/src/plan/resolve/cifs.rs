@@ -46,7 +46,7 @@ fn objection(plan: &Plan) -> Option<(&'static str, &'static str)> {
             "signing_algorithm",
             "signs with MD5 only: leave it out",
         ),
-        // Before the lease that they ask for by themselves.
+        // Before the lease, which `handles` asks for.
         (
             sessions.failover.handles != HandleDurability::None,
             "handles",
