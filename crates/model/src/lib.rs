@@ -47,6 +47,7 @@ pub mod steadiness;
 pub mod target;
 pub mod trace;
 pub mod tree;
+pub mod unit;
 pub mod units;
 pub mod url;
 pub mod work;

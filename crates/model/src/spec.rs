@@ -78,6 +78,7 @@ use crate::files::Scope;
 pub use crate::generator::GeneratorSpec;
 pub use crate::sessions::SessionsSpec;
 use crate::tree::TreeShape;
+use crate::unit::UnitLimits;
 use crate::units::Size;
 pub use crate::work::WorkSpec;
 use crate::workload::NetbenchCapture;
@@ -122,6 +123,11 @@ pub struct Spec {
     /// The populations of clients, which are under load at the same time. They replace every
     /// description of requests and files.
     pub population: Vec<PopulationSpec>,
+    /// The name of what load points count in place of clients, such as `JOB`. Each has `per_unit`
+    /// clients of every population, all of which have a rate per client.
+    pub unit: Option<String>,
+    /// What the clients of a load point of units must reach to be valid.
+    pub unit_limits: Option<UnitLimits>,
     /// Frames that each client reads or writes by their instants. It replaces `sizes` and
     /// every other description of requests but `read_percent`, which is then the share of
     /// clients that read; 100 when absent.

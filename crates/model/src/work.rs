@@ -20,6 +20,7 @@ use crate::lists::rates::RateList;
 use crate::load::{LoadModel, Ramp, Rate, Spacing};
 use crate::options::{duration, from_text, options};
 use crate::stages::{Stages, StagesPurpose};
+use crate::unit::LoadUnit;
 use crate::units::Size;
 use crate::workload::{Timing, Workload};
 pub use population::Population;
@@ -38,6 +39,9 @@ options! {
         /// [`CLIENTS_MAX`](crate::lists::clients::CLIENTS_MAX); 1, 4, 8 and 16 when
         /// absent, 64 with several rates.
         clients: ClientList,
+        /// Units at each load point, where the profile has a unit; 1 to 10 when absent, as ten
+        /// load points. Each has clients of every population.
+        units: ClientList,
         /// Requests that each client keeps in flight, 1 to
         /// [`OUTSTANDING_MAX`](crate::bounds::OUTSTANDING_MAX); 1 when
         /// absent. With a rate or a think time it is a maximum. A loadfile has always 1.
@@ -149,6 +153,8 @@ digested! {
         /// The populations of clients, which are under load at the same time; at least one.
         /// Most runs have one.
         pub populations: Vec<Population> => with(digest::add_populations),
+        /// What load points count in place of clients, if the profile says so.
+        pub unit: Option<LoadUnit> => none,
         /// How often the whole series of load points is run, 1 to [`REPEAT_MAX`].
         pub repeat: u32 => always("repeat", repeat),
         /// Longest window, if it is extended until the load is steady; at least `duration`.
@@ -274,6 +280,7 @@ impl Work {
             name: None,
             profile: profile.clone(),
             share: None,
+            per_unit: None,
             caching: None,
             sources: None,
             count: written.loops.and_then(|loops| workload.actions_of(loops)),
@@ -295,6 +302,7 @@ impl Work {
         Self {
             profile,
             populations: vec![population],
+            unit: None,
             repeat: written.repeat.unwrap_or(1),
             ramp_up: written.ramp_up.unwrap_or(ramp_up),
             duration: written.duration.unwrap_or(duration),

@@ -13,6 +13,7 @@ mod load;
 mod operations;
 mod populations;
 mod setup;
+mod units;
 
 use std::time::SystemTime;
 
@@ -123,6 +124,7 @@ impl RunDoc {
                 server_counters: ServerCountersDoc::of(point, record.server.split.is_some()),
                 ..load_point(point)
             })
+            .map(|point| populations.judged(point))
             .collect();
         let (repeats, peak, curve) = summary(&load_points);
         let (outcome, outcome_reason) = match &record.outcome {
@@ -232,11 +234,7 @@ fn load_point(record: &LoadPointRecord) -> LoadPointDoc {
         rate: record.rate.map(|rate| rate.of_all(record.clients)),
         repeat: record.repeat,
         stage: record.stage.as_ref().map(StageDoc::from),
-        memory: record.memory.map(|memory| StageMemoryDoc {
-            own_bytes: memory.own,
-            server_bytes: memory.server,
-            server_handles: memory.server_handles,
-        }),
+        memory: record.memory.map(StageMemoryDoc::from),
         window_opened: Some(opened(record.window_opened)),
         window_s,
         valid: invalid_reason.is_none(),
@@ -252,6 +250,7 @@ fn load_point(record: &LoadPointRecord) -> LoadPointDoc {
             op(&ops.window(kind), ops.whole(kind), ops.in_flight(kind))
         }),
         populations: Vec::new(),
+        units: None,
         ops_before: Some(record.ops.before()),
         whole: by_kind(&record.ops, |kind| record.ops.whole(kind)),
         failures: failures(record.ops.failures()),

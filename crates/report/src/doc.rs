@@ -77,7 +77,7 @@ pub use plan::{ArrivalsDoc, DriverDoc, LimitsDoc, PlanDoc, PlanGeneratorDoc};
 pub use plan_sessions::PlanSessionsDoc;
 pub use point::{LoadPointDoc, OfferedDoc};
 pub(crate) use point::{NOTHING_COMPLETED, OldReason, STALL_NS_MIN};
-pub use population::{PopulationDoc, PopulationPointDoc};
+pub use population::{PopulationDoc, PopulationPointDoc, ReachedDoc, UnitDoc};
 pub use run::{LoopDoc, OutcomeDoc, PeakDoc, PooledDoc, RepeatsDoc, RunDoc};
 pub(crate) use server::BUILT_IN;
 pub use server::{

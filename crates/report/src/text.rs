@@ -14,6 +14,7 @@ mod in_flight;
 mod interference;
 mod intervals;
 mod jobs;
+mod load_units;
 mod machines;
 mod operations;
 mod points;
@@ -39,6 +40,7 @@ pub use in_flight::reason_in_brief;
 pub use interference::interference;
 pub use intervals::repeats;
 pub use jobs::jobs;
+pub use load_units::load_units;
 pub use machines::machines;
 pub use operations::operations;
 pub use points::{load_points, overall, peak_line, setup_lines};
@@ -64,6 +66,7 @@ use crate::units::{self, labelled};
 pub fn tables_of_load_points(doc: &RunDoc, curve: &Curve<'_>) -> impl Iterator<Item = Table> {
     let tables = [
         populations(curve),
+        load_units(doc, curve),
         jobs(doc),
         failover(doc),
         blackouts(doc),

@@ -23,6 +23,15 @@ pub(crate) struct LoadArgs {
     /// Clients at each load point, for example 1,4..60:4,120 [default: the profile's, else 1,4,8,16]
     #[arg(long, short, value_name = "LIST", help_heading = COMMON)]
     pub(crate) clients: Option<ClientList>,
+    /// Units at each load point, for example 1..10, if the profile has a unit; each has clients of
+    /// all populations [default: the profile's, else 1..10]
+    #[arg(
+        long,
+        value_name = "LIST",
+        conflicts_with = "clients",
+        hide_short_help = true
+    )]
+    pub(crate) units: Option<ClientList>,
     /// Requests in flight per client, 1 to 1024; the maximum, if a rate is set [default: the
     /// profile's, else 1]
     #[arg(long, value_name = "NUMBER", help_heading = COMMON, value_parser = whole::<u32>())]
@@ -74,6 +83,7 @@ impl LoadArgs {
         let options = RunOptions {
             work: WorkSpec {
                 clients: self.clients.clone(),
+                units: self.units.clone(),
                 outstanding: self.outstanding,
                 rate: self.rate.clone(),
                 arrivals: self.arrivals,

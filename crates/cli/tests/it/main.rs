@@ -40,3 +40,4 @@ mod streams;
 mod suites;
 mod support;
 mod tree;
+mod units;

@@ -16,6 +16,7 @@ mod shares;
 mod stages;
 mod stream;
 mod tree;
+mod units;
 
 use std::collections::HashSet;
 use std::thread::available_parallelism;
@@ -127,6 +128,7 @@ impl Plan {
             return Ok(plan);
         }
         let mut merged = options.clone().or(profile.spec.run.clone());
+        written.unit(&merged.work)?;
         if let (None, Some(range)) = (&options.work.clients, merged.generator.client_range) {
             merged.work.clients = range.of.to_string().parse().ok();
         }

@@ -18,6 +18,9 @@ pub struct Punctuality {
     /// Begun more than a millisecond late: earlier ones of the client had not
     /// been answered, credits lacked, or the generator was slow.
     pub late: u64,
+    /// Millionths of its due actions that the slowest client answered. `None` if no client had
+    /// any.
+    pub slowest_ppm: Option<u32>,
     /// Actions that never began.
     pub dropped: u64,
     /// Actions without an answer when the window closed, including those that never
@@ -41,6 +44,10 @@ impl Add for Punctuality {
             due: self.due + other.due,
             answered: self.answered + other.answered,
             late: self.late + other.late,
+            slowest_ppm: [self.slowest_ppm, other.slowest_ppm]
+                .into_iter()
+                .flatten()
+                .min(),
             dropped: self.dropped + other.dropped,
             unanswered: self.unanswered + other.unanswered,
             unanswered_max: self.unanswered_max.max(other.unanswered_max),

@@ -23,8 +23,10 @@ pub struct PopulationSpec {
     /// The profile of its clients: a built-in one, or the path of a file, relative to this file.
     /// As with `--profile`, `loadfile:` and `trace:` may precede the path.
     pub profile: String,
-    /// Number of its clients at every load point. Either this or `share` is required.
+    /// Number of its clients at every load point. This, `share` or `per_unit` is required.
     pub clients: Option<u32>,
+    /// Number of its clients in each unit, where the profile has a `unit`.
+    pub per_unit: Option<u32>,
     /// Percent of the clients of a load point. The shares sum to 100. Populations with `clients`
     /// come first, and the shares divide the others.
     pub share: Option<f64>,

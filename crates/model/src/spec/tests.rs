@@ -22,6 +22,8 @@ fn a_full_profile_is_read() {
         split = "clients"
         access = "sequential"
         flush_every_writes = 100
+        unit = "JOB"
+        unit_limits = { mean_percent = 90 }
         [files]
         scope = "shared"
         count = 3
@@ -34,6 +36,7 @@ fn a_full_profile_is_read() {
         weight = 87.5
         [run]
         clients = "1,4..8:4"
+        units = "1..2"
         outstanding = 2
         rate = "50/client"
         arrivals = "poisson"
@@ -89,6 +92,11 @@ fn a_full_profile_is_read() {
         pattern: Vec::new(),
         netbench: None,
         population: Vec::new(),
+        unit: Some("JOB".into()),
+        unit_limits: Some(UnitLimits {
+            mean_percent: 90.0,
+            ..UnitLimits::default()
+        }),
         stream: None,
         sizes: vec![
             SizeSpec {
@@ -103,6 +111,7 @@ fn a_full_profile_is_read() {
         run: RunOptions {
             work: WorkSpec {
                 clients: Some("1,4,8".parse().unwrap()),
+                units: Some("1,2".parse().unwrap()),
                 outstanding: Some(2),
                 rate: Some("50/client".parse().unwrap()),
                 arrivals: Some(Spacing::Exponential),
@@ -171,7 +180,7 @@ fn mistakes_are_placed_and_fit_a_line() {
         ),
         (
             "name = \"x\"\n\nread_percnt = 8",
-            "line 3, column 1: unknown field `read_percnt`, expected one of `name`, `description`, `read_percent`, `split`, `access`, `flush_every_writes`, `files`, `tree`, `sizes`, `operations`, `pattern`, `netbench`, `population`, `stream`, `run`",
+            "line 3, column 1: unknown field `read_percnt`, expected one of `name`, `description`, `read_percent`, `split`, `access`, `flush_every_writes`, `files`, `tree`, `sizes`, `operations`, `pattern`, `netbench`, `population`, `unit`, `unit_limits`, `stream`, `run`",
         ),
         (
             "# ä\nname = 3",
@@ -211,7 +220,7 @@ fn mistakes_are_placed_and_fit_a_line() {
         ),
         (
             "[run]\nfile_size = 1",
-            "line 2, column 1: unknown field `file_size`, expected one of `clients`, `outstanding`, `rate`, `arrivals`, `think_time`, \
+            "line 2, column 1: unknown field `file_size`, expected one of `clients`, `units`, `outstanding`, `rate`, `arrivals`, `think_time`, \
              `think_distribution`, `timing`, `speed`, `loops`, `stages`, `soak`, `ramp`, `duration`, `until_steady`, `ramp_up`, `ramp_down`, `repeat`, `seed`, `verify`, `threads`, `pin_threads`, `setup_rate`, `driver`, `until_quiet`, `oplock`, `dialect`, `sign`, `signing_algorithm`, `encrypt`, `cipher`, `sessions_per_connection`, `connections_per_session`, `credits`, `source_ip`, `reconnect`, `nodes`, `handles`, `churn`, `vanish`",
         ),
     ] {

@@ -29,6 +29,8 @@ digested! {
         pub profile: String => none,
         /// Percent of the clients of a load point, if that is how its clients were asked for.
         pub share: Option<f64> => none,
+        /// Its clients in each unit, if load points count units. It then has a share as well.
+        pub per_unit: Option<u32> => none,
         /// The caching that its opens of files ask for, if it is not that of the run.
         pub caching: Option<Caching> => given("oplock", caching.map(Caching::name)),
         /// Local addresses of its connections, if they are not those of the run.

@@ -11,8 +11,11 @@ use smbench_model::sessions::Caching;
 
 use super::load::{is_at_rate, offered};
 use super::operations::{by_kind, caching, failures, op};
-use super::throughput_mbps;
-use crate::doc::{LoopDoc, OfferedDoc, PopulationPointDoc, ReplayedDoc, SeriesDoc, StreamsDoc};
+use super::{throughput_mbps, units};
+use crate::doc::{
+    LoadPointDoc, LoopDoc, OfferedDoc, PopulationPointDoc, ReachedDoc, ReplayedDoc, SeriesDoc,
+    StreamsDoc,
+};
 use crate::latency::LatencyDoc;
 use crate::statistics::per;
 
@@ -110,6 +113,15 @@ impl PopulationPlans {
         })
     }
 
+    /// Judges a load point by the limits of its units, if it counts units.
+    pub(super) fn judged(&self, point: LoadPointDoc) -> LoadPointDoc {
+        let unit = self.0.first().and_then(|plan| plan.work.unit.as_ref());
+        match unit {
+            Some(unit) => units::judged(unit, point),
+            None => point,
+        }
+    }
+
     /// Returns the parts of the named populations in a load point.
     pub(super) fn of_point(&self, point: &LoadPointRecord) -> Vec<PopulationPointDoc> {
         let parts = self.parts(point).into_iter();
@@ -174,6 +186,23 @@ impl PopulationPart<'_> {
         })
     }
 
+    /// Returns what its clients reached of their rate, if load points count units.
+    fn reached(&self) -> Option<ReachedDoc> {
+        self.plan.work.unit.as_ref()?;
+        let Punctuality {
+            due,
+            answered,
+            slowest_ppm,
+            ..
+        } = self.punctuality;
+        let of_client = per(due as f64, f64::from(self.clients));
+        Some(ReachedDoc {
+            requested_ops_per_s: per(of_client, self.window_s),
+            mean_percent: per(answered as f64 * 100.0, due as f64),
+            slowest_percent: f64::from(slowest_ppm.unwrap_or(0)) / 1e4,
+        })
+    }
+
     fn replayed(&self) -> Option<ReplayedDoc> {
         let replay = self.plan.only().workload.replay();
         replay.map(|_| ReplayedDoc {
@@ -206,6 +235,7 @@ impl PopulationPart<'_> {
             clients_served: self.served,
             dropouts: self.dropouts.to_vec(),
             offered: self.offered(),
+            reached: self.reached(),
             replayed: self.replayed(),
             caching: (asked != Caching::None).then(|| caching(ops.caching(), asked)),
             verification: (only.verify == Verify::ReadBack).then(|| *ops.verification()),

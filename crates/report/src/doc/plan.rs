@@ -17,7 +17,7 @@ use smbench_model::stages::Stages;
 
 use super::named::Named;
 use super::plan_sessions::PlanSessionsDoc;
-use super::population::PopulationDoc;
+use super::population::{PopulationDoc, UnitDoc};
 use super::stream::StreamDoc;
 use super::workload::WorkloadDoc;
 
@@ -34,6 +34,9 @@ pub struct PlanDoc {
     /// the plan say nothing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub populations: Vec<PopulationDoc>,
+    /// What load points count in place of clients. Absent if they count clients.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit: Option<UnitDoc>,
     /// The workload of each client.
     pub workload: WorkloadDoc,
     /// Clients of each load point, in the order they run.
@@ -258,6 +261,7 @@ impl PlanDoc {
             profile: plan.work.profile.clone(),
             digest: plan.digest(),
             populations: Vec::new(),
+            unit: plan.work.unit.as_ref().map(UnitDoc::from),
             workload: WorkloadDoc::from(&plan.only().workload),
             load_points: plan.work.load_points(),
             repeat: plan.work.repeat,

@@ -91,6 +91,10 @@ pub struct LoadPointDoc {
     /// asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub populations: Vec<PopulationPointDoc>,
+    /// Number of units. Absent unless load points count units, and the clients are a whole number
+    /// of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub units: Option<u32>,
     /// Number of operations of the workload that completed without error before the window
     /// opened. Absent in documents of releases that did not count them.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -2,6 +2,7 @@
 //! populations has none of these keys.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,6 +11,7 @@ use smbench_model::load::{Ramp, RateScope, Spacing};
 use smbench_model::plan::Plan;
 use smbench_model::record::{Dropout, OpTotals, Verification};
 use smbench_model::sessions::Caching;
+use smbench_model::unit::LoadUnit;
 
 use super::caching::CachingDoc;
 use super::named::Named;
@@ -32,6 +34,9 @@ pub struct PopulationDoc {
     /// Percent of the clients that it has, as it was asked for. Absent if a number of clients was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub share: Option<f64>,
+    /// Its clients in each unit. Absent unless load points count units.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub per_unit: Option<u32>,
     /// Its clients at each load point, in the order they run.
     pub clients: Vec<u32>,
     /// The workload of each of its clients.
@@ -107,6 +112,9 @@ pub struct PopulationPointDoc {
     /// Lateness of its operations that were due by the clock. Absent without due times.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offered: Option<OfferedDoc>,
+    /// What its clients reached of their rate. Absent unless load points count units.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reached: Option<ReachedDoc>,
     /// How many operations of its replay did not go as recorded. Absent without a replay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replayed: Option<ReplayedDoc>,
@@ -118,6 +126,47 @@ pub struct PopulationPointDoc {
     pub verification: Option<Verification>,
     /// Its window over time.
     pub series: SeriesDoc,
+}
+
+/// What the clients of a population were asked for, and what they reached of it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ReachedDoc {
+    /// Operations per second that were due of each client, on average.
+    pub requested_ops_per_s: f64,
+    /// Percent of the due operations that were answered.
+    pub mean_percent: f64,
+    /// Percent of its due operations that the slowest client had answered.
+    pub slowest_percent: f64,
+}
+
+/// The unit that load points count in place of clients, and what makes one valid.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct UnitDoc {
+    /// Its name.
+    pub name: String,
+    /// Clients of all populations in one unit.
+    pub clients: u32,
+    /// Percent of its rate that the slowest client of each population must reach.
+    pub slowest_percent: f64,
+    /// Percent of their rate that the clients of each population must reach on average.
+    pub mean_percent: f64,
+    /// Longest mean response time of all operations. Absent without a limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mean_latency_ns: Option<u64>,
+}
+
+impl From<&LoadUnit> for UnitDoc {
+    fn from(unit: &LoadUnit) -> Self {
+        let limits = unit.limits;
+        let nanos = |limit: Duration| u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX);
+        Self {
+            name: unit.name.clone(),
+            clients: unit.clients,
+            slowest_percent: limits.slowest_percent,
+            mean_percent: limits.mean_percent,
+            mean_latency_ns: limits.mean_latency.map(nanos),
+        }
+    }
 }
 
 impl PopulationDoc {
@@ -168,7 +217,8 @@ impl From<&Plan> for PopulationDoc {
         Self {
             name: only.name.clone().unwrap_or_default(),
             profile: only.profile.clone(),
-            share: only.share,
+            share: only.share.filter(|_| only.per_unit.is_none()),
+            per_unit: only.per_unit,
             clients: only.clients.clone(),
             workload: WorkloadDoc::from(&only.workload),
             outstanding: only.outstanding,

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use smbench_model::record::StageMemory;
 
 /// The trends of a soak: one load over a long time, with a load point per row.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -51,4 +52,14 @@ pub struct StageMemoryDoc {
     /// not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_handles: Option<u64>,
+}
+
+impl From<StageMemory> for StageMemoryDoc {
+    fn from(memory: StageMemory) -> Self {
+        Self {
+            own_bytes: memory.own,
+            server_bytes: memory.server,
+            server_handles: memory.server_handles,
+        }
+    }
 }

@@ -178,6 +178,7 @@ pub(super) fn merged(parts: &[PartPoint<'_>]) -> Result<LoadPointDoc, MergeError
         ops: ops(parts),
         // Parts of several populations cannot be run.
         populations: Vec::new(),
+        units: None,
         ops_before: before(parts),
         whole: whole(parts),
         failures: failed(parts)?,

@@ -27,7 +27,13 @@ pub(super) fn lines(plan: &PlanDoc) -> Vec<String> {
             Ok(&clients) => counted(clients.into(), "client"),
             Err(_) => format!("{} clients", one.clients.iter().join(",")),
         };
-        let share = one.share.map(|share| format!(" ({})", percent(share)));
+        let share = match (one.share, one.per_unit, &plan.unit) {
+            (Some(share), ..) => Some(format!(" ({})", percent(share))),
+            (None, Some(per_unit), Some(unit)) => {
+                Some(format!(" ({per_unit} in each {})", plain(&unit.name)))
+            }
+            _ => None,
+        };
         let work = workload::profile(&alone);
         let load = super::load_model(&alone, one.pacing);
         let outstanding = super::outstanding(&alone, one.pacing);

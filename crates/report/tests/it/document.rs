@@ -4,6 +4,7 @@ mod keys;
 mod passes;
 mod plan;
 mod populations;
+mod units;
 
 use std::path::Path;
 use std::time::Duration;

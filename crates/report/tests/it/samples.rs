@@ -38,6 +38,7 @@ fn population(load_points: &[u32]) -> Population {
         name: None,
         profile: "file-server".to_owned(),
         share: None,
+        per_unit: None,
         caching: None,
         sources: None,
         workload: Workload {
@@ -79,6 +80,7 @@ pub(crate) fn plan(load_points: &[u32], repeat: u32) -> Plan {
         work: Work {
             profile: "file-server".to_owned(),
             populations: vec![population(load_points)],
+            unit: None,
             repeat,
             ramp_up: Duration::from_secs(2),
             duration: Duration::from_secs(10),

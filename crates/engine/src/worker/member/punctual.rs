@@ -56,7 +56,12 @@ impl<S> Member<S> {
     /// Returns how punctual the client was.
     pub(crate) fn punctuality(&self) -> Punctuality {
         let frames = self.frames.as_deref().map(Frames::tally);
+        let Punctuality { due, answered, .. } = self.punctuality;
         Punctuality {
+            slowest_ppm: answered
+                .saturating_mul(1_000_000)
+                .checked_div(due)
+                .map(|ppm| ppm as u32),
             frames: frames.unwrap_or_default(),
             ..self.punctuality
         }

@@ -3,6 +3,7 @@
 use thiserror::Error;
 
 use super::rounded;
+use crate::lists::clients::CLIENTS_MAX;
 
 /// A problem of a population as written, or of several together.
 #[derive(Clone, Debug, PartialEq, Error)]
@@ -37,6 +38,45 @@ pub enum PopulationProblem {
     /// Both the clients and their share are given.
     #[error("clients and share are both given: drop one of them")]
     ClientsAndShare,
+    /// A unit has no name, or no population.
+    #[error(
+        "a unit needs a name of letters, digits, -, _ and ., and [[population]] tables with \
+         per_unit: give both"
+    )]
+    Unit,
+    /// Units are counted, or their limits given, without a unit.
+    #[error("{0} means nothing without a unit: give the profile one, such as unit = \"JOB\"")]
+    WithoutUnit(&'static str),
+    /// Both units and clients are given.
+    #[error("units and clients are both given: drop one of them")]
+    UnitsAndClients,
+    /// A population has no clients in a unit.
+    #[error(
+        "load points count {0}: give per_unit, the clients of this population in each, at least 1"
+    )]
+    NoPerUnit(String),
+    /// A population has clients at all load points.
+    #[error("load points count {0}: drop clients and share, per_unit decides")]
+    UnitAndClients(String),
+    /// The clients of a unit have no rate.
+    #[error(
+        "load points count {0}, whose clients have a rate each: give one, such as \
+         rate = \"50/client\""
+    )]
+    UnitRate(String),
+    /// A limit of units is not a percentage.
+    #[error("unit_limits: {0} is no percentage: give 0 to 100")]
+    UnitLimit(f64),
+    /// There are too many clients.
+    #[error(
+        "{units} units of {clients} clients are too many: at most {CLIENTS_MAX} clients are possible"
+    )]
+    TooManyUnits {
+        /// The units of the load point.
+        units: u32,
+        /// The clients of each.
+        clients: u64,
+    },
     /// The profile has populations itself.
     #[error("profile {0} has populations itself: give a profile that has none")]
     Nested(String),

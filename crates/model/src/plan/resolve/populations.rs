@@ -5,6 +5,7 @@
 use std::collections::HashSet;
 
 use super::shares::clients_of;
+use super::units::{unfit_clients, unfit_rate, with_shares};
 use super::{PlanSources, on_command_line};
 use crate::kind::OpKind;
 use crate::limits::Limits;
@@ -44,9 +45,14 @@ impl PlanSources<'_> {
         let Self { profile, options } = self;
         self.check_populations()?;
         let run = (*options).clone().or(profile.spec.run.clone());
-        let points = run.work.clients.clone().map_or(vec![CLIENTS], Vec::from);
-        let tables = &profile.spec.population;
-        let clients = clients_of(tables, &points, run.work.clients.is_some());
+        let unit = self.unit(&run.work)?;
+        let points = match &unit {
+            Some(unit) => self.clients_of_units(unit)?,
+            None => run.work.clients.clone().map_or(vec![CLIENTS], Vec::from),
+        };
+        let tables = with_shares(&profile.spec.population, unit.as_ref());
+        let is_given = unit.is_some() || run.work.clients.is_some();
+        let clients = clients_of(&tables, &points, is_given);
         let clients = clients.map_err(|problem| self.in_option("clients", problem.into()))?;
         let members = tables.iter().zip(&profile.populations).zip(clients);
         let plans = members.map(|((table, member), clients)| {
@@ -57,19 +63,25 @@ impl PlanSources<'_> {
             };
             let plan = Plan::resolve(&member, &of_one, target.clone(), limits, cores);
             let mut plan = plan.map_err(|error| self.placed(error, &member))?;
+            let unfit = unit.as_ref().and_then(|unit| unfit_rate(unit, &plan));
+            if let Some(problem) = unfit {
+                return Err(self.in_table(table, problem));
+            }
             let only = plan.only_mut();
             only.clients = only.workload.clients(clients);
             Ok(plan)
         });
         let plans = plans.collect::<Result<Vec<_>, PlanError>>()?;
-        Ok(self.joined(plans, Sessions::of(run.sessions, target.clone())))
+        let mut plan = self.joined(plans, &tables, Sessions::of(run.sessions, target.clone()));
+        plan.work.unit = unit;
+        Ok(plan)
     }
 
     /// Makes one plan of the plans of the populations.
-    fn joined(&self, mut plans: Vec<Plan>, sessions: Sessions) -> Plan {
+    fn joined(&self, mut plans: Vec<Plan>, tables: &[PopulationSpec], sessions: Sessions) -> Plan {
         let is_only = plans.len() == 1;
         let of_run = &sessions.connections.sources;
-        let parts = plans.iter().zip(&self.profile.spec.population);
+        let parts = plans.iter().zip(tables);
         let parts = parts.zip(&self.profile.populations);
         let parts = parts.map(|((plan, table), member)| {
             let caching = plan.sessions.caching;
@@ -78,6 +90,7 @@ impl PlanSources<'_> {
                 name: Some(table.name.clone()),
                 profile: member.name(),
                 share: table.share,
+                per_unit: table.per_unit,
                 start: table.start.unwrap_or_default(),
                 caching: (!is_only && caching != sessions.caching).then_some(caching),
                 sources: sources.filter(|own| !is_only && of_run.as_ref() != Some(own)),
@@ -107,6 +120,7 @@ impl PlanSources<'_> {
         RunOptions {
             work: WorkSpec {
                 clients,
+                units: None,
                 outstanding: table.outstanding,
                 rate: table.rate.clone(),
                 arrivals: table.arrivals,
@@ -132,6 +146,8 @@ impl PlanSources<'_> {
             name: spec.name.clone(),
             description: spec.description.clone(),
             population: spec.population.clone(),
+            unit: spec.unit.clone(),
+            unit_limits: spec.unit_limits,
             run: spec.run.clone(),
             ..Spec::default()
         };
@@ -154,14 +170,19 @@ impl PlanSources<'_> {
                 let is_new = names.insert(&table.name);
                 (!is_new).then_some(PopulationProblem::NameTwice)
             });
-            if let Some(problem) = problem.or_else(|| unfit_profile(table, member)) {
-                return Err(PlanError {
-                    place: Place::Profile(self.place_of(table)),
-                    problem: problem.into(),
-                });
+            let problem = problem.or_else(|| unfit_clients(spec.unit.as_deref(), table));
+            if let Some(problem) = problem.or_else(|| unfit_profile(member)) {
+                return Err(self.in_table(table, problem));
             }
         }
         Ok(())
+    }
+
+    fn in_table(&self, table: &PopulationSpec, problem: PopulationProblem) -> PlanError {
+        PlanError {
+            place: Place::Profile(self.place_of(table)),
+            problem: problem.into(),
+        }
     }
 
     fn place_of(&self, table: &PopulationSpec) -> String {
@@ -187,22 +208,22 @@ impl PlanSources<'_> {
 
 /// Finds out why conditions could not name a population.
 fn unfit_name(name: &str) -> Option<PopulationProblem> {
-    let is_plain = |letter: char| letter.is_alphanumeric() || "-_.".contains(letter);
     let is_kind = OpKind::ALL.iter().any(|kind| kind.name() == name);
-    if name.is_empty() || !name.chars().all(is_plain) {
-        Some(PopulationProblem::Name)
-    } else {
+    if is_name(name) {
         is_kind.then_some(PopulationProblem::NameOfOperation)
+    } else {
+        Some(PopulationProblem::Name)
     }
 }
 
+/// Returns whether conditions and tables can have this name.
+pub(super) fn is_name(name: &str) -> bool {
+    let is_plain = |letter: char| letter.is_alphanumeric() || "-_.".contains(letter);
+    !name.is_empty() && name.chars().all(is_plain)
+}
+
 /// Finds out why a profile cannot be that of a population.
-fn unfit_profile(table: &PopulationSpec, member: &Profile) -> Option<PopulationProblem> {
-    match (table.clients, table.share) {
-        (None, None) => return Some(PopulationProblem::NoClients),
-        (Some(_), Some(_)) => return Some(PopulationProblem::ClientsAndShare),
-        _ => {}
-    }
+fn unfit_profile(member: &Profile) -> Option<PopulationProblem> {
     if !member.spec.population.is_empty() {
         return Some(PopulationProblem::Nested(member.name()));
     }

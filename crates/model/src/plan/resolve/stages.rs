@@ -91,6 +91,12 @@ impl PlanSources<'_> {
                 "stages and soaks say how long the load takes: drop this option",
             );
         }
+        if given.units.is_some() {
+            return fail(
+                "units",
+                "stages and soaks count clients: give clients in place of units",
+            );
+        }
         let clients = given.clients.clone().map(Vec::from).unwrap_or_default();
         if clients.len() > 1 {
             return fail(

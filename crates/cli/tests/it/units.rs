@@ -1,0 +1,88 @@
+//! Load points of units on a server, from the profile to the curve.
+
+use serde_json::{Value, json as value};
+use smbench_lab::{EmbeddedOptions, EmbeddedServer};
+
+use crate::support::Place;
+
+const JOBS: &str = r#"
+name = "jobs"
+unit = "JOB"
+[[population]]
+name = "build"
+profile = "small.toml"
+per_unit = 2
+rate = "20/client"
+[[population]]
+name = "check"
+profile = "small.toml"
+per_unit = 1
+rate = "10/client"
+"#;
+
+const SMALL: &str = r#"
+read_percent = 80
+sizes = [{ size = "4KiB", weight = 100 }]
+"#;
+
+fn place(jobs: &str) -> Place {
+    let place = Place::new();
+    place.write("small.toml", SMALL);
+    place.write("jobs.toml", jobs);
+    place
+}
+
+/// Runs one to three units, and returns the document and the text. Checks the exit code.
+fn run(limits: &str, code: i32) -> (Value, String) {
+    let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
+    let place = place(&format!("{JOBS}\n[unit_limits]\n{limits}\n"));
+    let args = ["-p", "jobs.toml", "--units", "1..3", "--duration", "1s"];
+    let said = place.run(&server.url(), server.password(), &args);
+    assert_eq!(said.code(), Some(code), "{said:?}");
+    (place.document(), said.stdout)
+}
+
+#[test]
+fn load_points_of_units_have_clients_of_each_population() {
+    // A busy machine may reach any share of a rate.
+    let (doc, text) = run("slowest_percent = 0\nmean_percent = 0", 0);
+    assert_eq!(doc["plan"]["unit"]["name"], "JOB");
+    assert_eq!(doc["plan"]["load_points"], value!([3, 6, 9]));
+    for (point, units) in doc["load_points"].as_array().unwrap().iter().zip(1..) {
+        assert_eq!(
+            (&point["units"], &point["clients"]),
+            (&value!(units), &value!(units * 3))
+        );
+        assert_eq!(point["valid"], true, "{point}");
+        for (part, rate) in point["populations"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .zip([20.0, 10.0])
+        {
+            let reached = &part["reached"];
+            let asked = reached["requested_ops_per_s"].as_f64().unwrap();
+            assert!((asked - rate).abs() <= 1.0, "{reached}");
+            assert!(
+                reached["slowest_percent"].as_f64() <= Some(200.0),
+                "{reached}"
+            );
+        }
+    }
+    assert!(text.contains("JOB of 3 clients"), "{text}");
+    assert!(text.contains("ops/s asked"), "{text}");
+}
+
+#[test]
+fn a_load_point_of_units_that_misses_a_limit_is_not_valid() {
+    let (doc, text) = run(
+        "slowest_percent = 0\nmean_percent = 0\nmean_latency = \"1us\"",
+        4,
+    );
+    for point in doc["load_points"].as_array().unwrap() {
+        assert_eq!(point["valid"], false);
+        let reason = point["invalid_reason"].as_str().unwrap();
+        assert!(reason.starts_with("the mean response time is "), "{reason}");
+    }
+    assert!(text.contains("and the limit"), "{text}");
+}

@@ -1,0 +1,67 @@
+//! Load points of units in a table: what the clients of each population reached of their rate.
+
+use crate::curve::{Curve, CurveRow};
+use crate::doc::{LoadPointDoc, PopulationPointDoc, ReachedDoc, RunDoc};
+use crate::population::PopulationRow;
+use crate::statistics::Estimate;
+use crate::table::{Cell, Column, Table};
+use crate::units::{self, percent};
+
+/// Returns a row for each population at each load point; `None` unless they count units.
+#[must_use]
+pub fn load_units(doc: &RunDoc, curve: &Curve<'_>) -> Option<Table> {
+    let unit = doc.plan.unit.as_ref()?;
+    let rows = curve.rows.iter();
+    let rows: Vec<_> = rows.flat_map(of_load).collect();
+    let name = units::plain(&unit.name);
+    let mut columns = vec![Column::number(&name), Column::text("population")];
+    columns.extend(["clients", "ops/s asked", "reached", "slowest"].map(Column::number));
+    let mut notes = vec![format!(
+        "ops/s of each client, and percent of it; valid from {}, and {} of the slowest",
+        percent(unit.mean_percent),
+        percent(unit.slowest_percent)
+    )];
+    let is_doubted = curve.rows.iter().any(|row| !row.is_valid());
+    notes.extend(is_doubted.then(|| "!: not valid".to_owned()));
+    (!rows.is_empty()).then(|| Table {
+        title: format!("{name} of {} clients", unit.clients),
+        columns,
+        rows,
+        notes,
+    })
+}
+
+fn of_load(row: &CurveRow<'_>) -> Vec<Vec<Cell>> {
+    let mark = if row.is_valid() { "" } else { "! " };
+    let units = row
+        .passes
+        .first()
+        .and_then(|pass| pass.units)
+        .map(f64::from);
+    let names = PopulationRow::names(row);
+    let cells = names.filter_map(|name| {
+        let of = |pass: &&LoadPointDoc| -> Option<(u32, ReachedDoc)> {
+            let mut parts = pass.populations.iter();
+            let is_named = |part: &&PopulationPointDoc| part.name == name;
+            let part = parts.find(is_named)?;
+            Some((part.clients, part.reached?))
+        };
+        let parts: Vec<_> = row.passes.iter().filter_map(of).collect();
+        let mean = |of: fn(&ReachedDoc) -> f64| {
+            let values: Vec<_> = parts.iter().map(|(_, reached)| of(reached)).collect();
+            Estimate::of(&values).map(|values| values.mean)
+        };
+        let slowest = parts.iter().map(|(_, reached)| reached.slowest_percent);
+        let slowest = slowest.min_by(f64::total_cmp);
+        let clients = parts.first()?.0;
+        Some(vec![
+            Cell::of(units, |units| units.to_string()),
+            units::plain(name).into(),
+            Cell::count(clients.into()),
+            Cell::of(mean(|reached| reached.requested_ops_per_s), units::rate),
+            Cell::of(mean(|reached| reached.mean_percent), percent).marked(mark),
+            Cell::of(slowest, percent).marked(mark),
+        ])
+    });
+    cells.collect()
+}
