@@ -95,9 +95,11 @@ fn the_rate_of_a_server_is_found() {
     );
     assert!(result < 520.0 && broke <= result * 1.0201, "{found:#}");
     assert!(verdicts(&found).contains(&"broke"));
+    // A busy machine may break the first probe, and never all that are below the limit.
+    assert!(said.stderr.contains("probe 1: 100 ops/s "), "{said:?}");
     assert!(
-        said.stderr
-            .contains("probe 1: 100 ops/s held: rate reached")
+        said.stderr.contains(" ops/s held: rate reached"),
+        "{said:?}"
     );
 }
 
