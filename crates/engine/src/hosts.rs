@@ -22,7 +22,7 @@ pub use clock::ClockRelation;
 pub(crate) use first::HostChannel;
 pub use first::{FirstHost, HostsError};
 pub use message::{HostIdentity, HostMessage};
-pub(crate) use message::{PointOrder, Refusal, RunOrder, SentPassword};
+pub(crate) use message::{PointOrder, PopulationOrder, Refusal, RunOrder, SentPassword};
 pub use other::OtherHost;
 pub(crate) use other::{Order, Upstream};
 pub use pump::{HostPump, HostRole, HostTransport, PumpTurn, connect};

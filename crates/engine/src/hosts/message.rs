@@ -91,22 +91,31 @@ pub(crate) struct RunOrder {
     pub(crate) digest: String,
     /// Its server, without secrets.
     pub(crate) url: String,
-    /// Its load points and passes, which may be fewer than the other hosts know of.
-    pub(crate) load_points: Vec<u32>,
+    /// Its populations.
+    pub(crate) populations: Vec<PopulationOrder>,
+    /// Its rates and passes, which may be fewer than the other hosts know of.
     pub(crate) rates: Vec<Rate>,
     pub(crate) repeat: u32,
     /// Its seed, which may be drawn by the first host.
     pub(crate) seed: u64,
     /// The password, if the user wants it to travel.
     pub(crate) password: Option<SentPassword>,
-    /// The run's directory on the share.
-    pub(crate) directory: String,
-    /// The directory of the files on the share, which may be that of a tree.
-    pub(crate) files_in: String,
-    /// Salt of the contents of files.
-    pub(crate) salt: Salt,
     /// Number at which the numbering of load points starts in the data that is written.
     pub(crate) runs_before: u32,
+}
+
+/// A population of a run that the first host begins.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct PopulationOrder {
+    /// Its clients at each load point. There may be fewer load points than the other hosts know
+    /// of.
+    pub(crate) load_points: Vec<u32>,
+    /// Its directory on the share.
+    pub(crate) directory: String,
+    /// The directory of its files on the share, which may be that of a tree.
+    pub(crate) files_in: String,
+    /// Salt of the contents of its files.
+    pub(crate) salt: Salt,
 }
 
 /// A password in a message. It is shown nowhere.
@@ -152,7 +161,8 @@ impl From<&SessionError> for HostFailure {
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct HostInterval {
     pub(crate) interval: Interval,
-    pub(crate) recorder: Recorder,
+    /// The operations of each population.
+    pub(crate) populations: Vec<Recorder>,
 }
 
 /// The measurements of another host, without the operations.

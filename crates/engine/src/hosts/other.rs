@@ -216,7 +216,11 @@ impl Upstream {
     pub(crate) fn interval(&self, over: &EndedInterval) {
         self.send(MessageBody::Interval(Box::new(HostInterval {
             interval: over.interval,
-            recorder: over.recorder.clone(),
+            populations: match &over.populations[..] {
+                // The only one has all operations.
+                [] => vec![over.recorder.clone()],
+                several => several.to_vec(),
+            },
         })));
     }
 

@@ -40,10 +40,10 @@ const CALL_OFF_MAX: Duration = Duration::from_secs(75);
 pub(crate) struct ProxyAssignment {
     pub(crate) host: HostChannel,
     pub(crate) order: PointOrder,
-    /// Numbers of the host's clients.
-    pub(crate) clients: Vec<u32>,
+    /// Numbers of the host's clients of each population.
+    pub(crate) clients: Vec<Vec<u32>>,
     pub(crate) exchange: Arc<RecorderExchange>,
-    /// Number of the proxy among the workers, from 0.
+    /// Number of its first population among the workers; the others follow.
     pub(crate) number: usize,
     /// Set when no more sessions are to be set up.
     pub(crate) enough: Arc<AtomicBool>,
@@ -82,7 +82,8 @@ pub(crate) fn carry(
         let Proxy {
             assignment, seen, ..
         } = proxy;
-        assignment.exchange.leave(assignment.number);
+        let populations = assignment.exchange.populations();
+        (0..populations).for_each(|at| assignment.exchange.leave(assignment.number + at));
         match outcome {
             Ok(result) => result,
             Err(stop) => Some(without_result(&assignment, &seen, reports, &stop)),
@@ -277,12 +278,17 @@ where
     }
 
     fn hand_in(&mut self, interval: &HostInterval, relation: ClockRelation) {
-        let HostInterval { interval, recorder } = interval;
-        if matches!(interval.place, Position::Window(_)) {
-            self.seen.operations += recorder.all().count();
-            self.seen.bytes += recorder.bytes_carried();
+        let HostInterval {
+            interval,
+            populations,
+        } = interval;
+        for recorder in populations {
+            if matches!(interval.place, Position::Window(_)) {
+                self.seen.operations += recorder.all().count();
+                self.seen.bytes += recorder.bytes_carried();
+            }
+            self.seen.errors += recorder.ops().map(|(_, op)| op.errors).sum::<u64>();
         }
-        self.seen.errors += recorder.ops().map(|(_, op)| op.errors).sum::<u64>();
         let interval = Interval {
             from: relation.on_first(interval.from),
             to: relation.on_first(interval.to),
@@ -291,7 +297,9 @@ where
         let ProxyAssignment {
             exchange, number, ..
         } = &self.assignment;
-        exchange.hand_in_interval(*number, interval, recorder);
+        for (number, recorder) in (*number..).zip(populations) {
+            exchange.hand_in_interval(number, interval, recorder);
+        }
     }
 
     /// Puts the result together, with the instants of the first host.

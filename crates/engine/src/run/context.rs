@@ -78,6 +78,13 @@ pub(crate) struct PopulationContext {
 }
 
 impl Context<'_> {
+    /// Returns the number of clients that this host has in a load point.
+    pub(crate) fn own_clients(&self, load: PointLoad) -> u32 {
+        let part = self.plan.generator.part;
+        let loads = self.loads(load).unwrap_or_default();
+        loads.iter().map(|load| part.count(load.clients)).sum()
+    }
+
     /// Returns the part of each population in a load point.
     pub(crate) fn loads(&self, load: PointLoad) -> Result<Vec<PointLoad>, RunError> {
         if self.populations.len() == 1 {

@@ -58,7 +58,7 @@ pub(super) async fn measure(
 ) -> Result<(LoadPointRecord, Option<LoadPointRecord>), RunError> {
     let plan = &context.plan;
     let populations = population_loads(context, load)?;
-    let others = others(context, load).count();
+    let others = others(context, &populations).count();
     let exchange = Arc::new(exchange_for(context, &populations, others));
     let (mut workers, (gone, kept)) =
         Workers::start(context, point, load, &populations, &exchange).await?;
@@ -79,8 +79,11 @@ pub(super) async fn measure(
         tell(context, point, over, observer);
     }
     let mut part = context.role.upstream().map(|_| outcome.clone());
-    if let (Some(part), true) = (&mut part, context.cancel.is_cancelled()) {
-        part.faults.push(INTERRUPTED.to_owned());
+    if let Some(part) = &mut part {
+        part.populations.clone_from(&ends);
+        let is_cancelled = context.cancel.is_cancelled();
+        part.faults
+            .extend(is_cancelled.then(|| INTERRUPTED.to_owned()));
     }
     let others = take_others(&mut outcome, &observed.schedule, of_own.late);
     let (observed, seen) = (&observed, &seen);
@@ -152,7 +155,7 @@ impl PointMeasurements<'_> {
         point: PointNumber,
     ) -> LoadPointRecord {
         let clients = match load.setup {
-            SetupFailures::EndRun => context.plan.generator.part.count(load.clients),
+            SetupFailures::EndRun => context.own_clients(load),
             SetupFailures::CountUntil(_) => self.outcome.session_setup.len() as u32,
         };
         self.into_record(context, PointNumber { clients, ..point })

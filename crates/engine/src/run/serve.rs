@@ -108,14 +108,16 @@ async fn run_one(
 fn planned(order: &RunOrder, plans: &Result<&[Plan], String>) -> Result<Plan, String> {
     let at_points = |plan: &Plan| {
         let mut plan = plan.clone();
-        plan.only_mut().clients.clone_from(&order.load_points);
-        plan.only_mut().rates.clone_from(&order.rates);
+        let populations = plan.work.populations.iter_mut();
+        for (population, of_order) in populations.zip(&order.populations) {
+            population.clients.clone_from(&of_order.load_points);
+            population.rates.clone_from(&order.rates);
+        }
         (plan.work.repeat, plan.work.seed) = (order.repeat, order.seed);
         plan
     };
-    // Several populations are not possible on hosts.
     let plans = plans.clone()?.iter();
-    let possible = plans.filter(|plan| plan.work.populations.len() == 1);
+    let possible = plans.filter(|plan| plan.work.populations.len() == order.populations.len());
     let mut planned = possible.map(at_points);
     let is_asked_for =
         |plan: &Plan| plan.digest() == order.digest && plan.sessions.target.redacted() == order.url;
@@ -158,7 +160,7 @@ async fn measure(
         number,
         of: number,
         repeat: load.repeat,
-        clients: context.plan.generator.part.count(load.clients),
+        clients: context.own_clients(load),
         rate: load.rate,
     };
     let (record, _) = point::measure(context, number, load, observer).await?;

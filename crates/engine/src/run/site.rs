@@ -25,7 +25,7 @@ use crate::drivers::reconnecting::ReconnectPolicy;
 use crate::drivers::site::{Site, endpoint};
 #[cfg(feature = "smb-rs")]
 use crate::drivers::smb_rs;
-use crate::hosts::{FirstHost, RunOrder, SendPassword, SentPassword};
+use crate::hosts::{FirstHost, PopulationOrder, RunOrder, SendPassword, SentPassword};
 use crate::machine::cancel::Cancel;
 use crate::machine::clock;
 use crate::machine::counters::CounterMeter;
@@ -85,7 +85,7 @@ pub(super) async fn run(
         salt: first.salt,
         ..RunRecord::new(plan, server, start.wall)
     };
-    let order = order(plan, first, role);
+    let order = order(plan, &share, role);
     record.run_number = order.runs_before;
     let state = job.state.take();
     let (mut notes, noting) = begin_notes(state, plan, &sites);
@@ -133,7 +133,8 @@ async fn begin_on_hosts(
     Ok(())
 }
 
-/// Joins the run of the first host: logs on to the server once, as its clients will.
+/// Joins the run of the first host: logs on to the server once for each population, as its
+/// clients will.
 pub(super) async fn join<'a>(
     job: ShareJob<'_, 'a>,
     order: &RunOrder,
@@ -141,32 +142,36 @@ pub(super) async fn join<'a>(
 ) -> Result<(Context<'a>, RunRecord), RunError> {
     let start = RunStart::now();
     let plan = job.plan;
-    let Connected {
-        endpoint,
-        session,
-        server,
-    } = connect(plan, plan, 0, cancel).await?;
-    session.log_off().await;
-    let site = PopulationSite {
-        plan: Arc::new(plan.clone()),
-        endpoint,
-        split: server.split,
-        directory: order.directory.clone(),
-        files_in: order.files_in.clone(),
-        salt: order.salt,
-    };
+    let (mut sites, mut servers) = (Vec::new(), Vec::new());
+    for (alone, of_order) in plan.alone().zip(&order.populations) {
+        let Connected {
+            endpoint,
+            session,
+            server,
+        } = connect(plan, &alone, 0, cancel).await?;
+        session.log_off().await;
+        sites.push(PopulationSite {
+            plan: Arc::new(alone),
+            endpoint,
+            split: server.split,
+            directory: of_order.directory.clone(),
+            files_in: of_order.files_in.clone(),
+            salt: of_order.salt,
+        });
+        servers.push(server);
+    }
     let record = RunRecord {
         operations: job.operations[0].origin,
-        salt: order.salt,
+        salt: sites[0].salt,
         run_number: order.runs_before,
-        ..RunRecord::new(plan, server, start.wall)
+        ..RunRecord::new(plan, server_of_all(servers.iter()), start.wall)
     };
-    let context = context(job, vec![site], order.runs_before, start, cancel, None);
+    let context = context(job, sites, order.runs_before, start, cancel, None);
     Ok((context, record))
 }
 
 /// Returns what other hosts must know of a run.
-fn order(plan: &Plan, workspace: &Workspace, role: RunRole<'_>) -> RunOrder {
+fn order(plan: &Plan, share: &RunShare<'_>, role: RunRole<'_>) -> RunOrder {
     let sends = |first: &FirstHost| first.send_password() == SendPassword::Yes;
     let password = match role {
         RunRole::First(first) if sends(first) => {
@@ -175,17 +180,20 @@ fn order(plan: &Plan, workspace: &Workspace, role: RunRole<'_>) -> RunOrder {
         }
         _ => None,
     };
+    let of_one = |share: &PopulationShare| PopulationOrder {
+        load_points: share.plan.only().clients.clone(),
+        directory: share.workspace.directory.clone(),
+        files_in: share.workspace.files_in.clone(),
+        salt: share.workspace.salt,
+    };
     RunOrder {
-        load_points: plan.work.load_points(),
+        populations: share.populations.iter().map(of_one).collect(),
         rates: plan.work.rates().to_vec(),
         repeat: plan.work.repeat,
         seed: plan.work.seed,
         password,
         digest: plan.digest(),
         url: plan.sessions.target.redacted(),
-        directory: workspace.directory.clone(),
-        files_in: workspace.files_in.clone(),
-        salt: workspace.salt,
         // Prepared files keep their salt. This number therefore distinguishes the
         // writes of one run on them from those of earlier runs.
         runs_before: prepared_files(plan).map_or(0, |_| random_u64() as u32),

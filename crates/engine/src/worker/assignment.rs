@@ -16,7 +16,7 @@ use smbench_model::record::{Dropout, HostRecord, WorkerRecord, latency_histogram
 use crate::drivers::dropped::Dropped;
 use crate::machine::cancel::Cancel;
 use crate::smb::session::SessionError;
-use crate::worker::figures::Figures;
+use crate::worker::figures::{Figures, PopulationEnd};
 use crate::worker::notes::NoteDesk;
 use crate::worker::recorder_exchange::RecorderExchange;
 use crate::worker::setup_rate::SetupRate;
@@ -102,6 +102,8 @@ pub(crate) struct WorkerResult {
     /// Number of TCP connections of the sessions.
     pub(crate) connections: u64,
     pub(crate) figures: Figures,
+    /// The parts of the populations, if it is of another host and there are several.
+    pub(crate) populations: Vec<PopulationEnd>,
     /// Load and lateness of each worker thread.
     pub(crate) workers: Vec<WorkerRecord>,
     /// Instant at which the last operation under load ended.
@@ -123,6 +125,7 @@ impl Default for WorkerResult {
             session_setup: latency_histogram(),
             connections: 0,
             figures: Figures::default(),
+            populations: Vec::new(),
             workers: Vec::new(),
             ended: Nanos(0),
             closed: None,

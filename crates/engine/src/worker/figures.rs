@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use smbench_model::Nanos;
-use smbench_model::record::{Fairness, Punctuality};
+use smbench_model::record::{Dropout, Fairness, Punctuality};
 
 /// Sums over groups. Each group is added once, when its load has ended for any
 /// reason.
@@ -40,6 +40,29 @@ impl Figures {
         add_stages(&mut self.stages, &other.stages);
         self.fairness.merge(&other.fairness);
         self.in_flight = self.in_flight + other.in_flight;
+    }
+}
+
+/// What the workers of a population counted, apart from operations.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct PopulationEnd {
+    /// The clients that dropped out. Their numbers are only unique within the population.
+    pub(crate) dropouts: Vec<Dropout>,
+    /// Number of clients that completed an operation in the window.
+    pub(crate) served: u32,
+    /// How punctual its actions were that are due by the clock.
+    pub(crate) punctuality: Punctuality,
+    /// The same by stage, if the load has stages.
+    pub(crate) stages: Vec<Punctuality>,
+}
+
+impl PopulationEnd {
+    /// Adds what other workers counted.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.dropouts.extend_from_slice(&other.dropouts);
+        self.served += other.served;
+        self.punctuality = self.punctuality + other.punctuality;
+        add_stages(&mut self.stages, &other.stages);
     }
 }
 

@@ -34,8 +34,10 @@ pub(crate) const RECORDERS_PER_WORKER: u64 = 1 + SPARE as u64;
 
 /// The recorder queues of a load point, shared by all workers.
 pub(crate) struct RecorderExchange {
-    /// The populations of the workers, in the order of their numbers.
-    populations: Vec<PopulationWorkers>,
+    /// The empty recorder of each population, from which those of its workers are cloned.
+    empty: Vec<Recorder>,
+    /// The population of each worker, and of each population of another host.
+    population_of: Vec<usize>,
     waiting_max: usize,
     /// Whether the coordinator must see every interval, however late it is.
     keeps_all: bool,
@@ -43,14 +45,6 @@ pub(crate) struct RecorderExchange {
     /// Locked before `queues` if both are needed, so that recorders are merged in
     /// the order in which they were handed in.
     merging: Mutex<Merging>,
-}
-
-/// Workers with clients of the same population.
-struct PopulationWorkers {
-    /// Number of the first one.
-    first: usize,
-    /// The empty recorder from which theirs are cloned.
-    empty: Recorder,
 }
 
 struct RecorderQueues {
@@ -62,7 +56,7 @@ struct RecorderQueues {
 struct Merging {
     timeline: Timeline,
     /// The intervals of this host alone, where they are kept.
-    own: Option<Timeline>,
+    own: Option<OwnTimeline>,
     /// The intervals of each population alone, if there are several.
     populations: Vec<PopulationTimeline>,
     /// Recorders being merged. It is swapped with [`RecorderQueues::waiting`], so that
@@ -72,6 +66,12 @@ struct Merging {
     unseen: Vec<EndedInterval>,
     /// The sums of the stages that were left when all workers had left.
     left: Vec<StageSums>,
+}
+
+/// The intervals of the workers of this host, which have the first numbers.
+struct OwnTimeline {
+    workers: usize,
+    timeline: Timeline,
 }
 
 impl RecorderExchange {
@@ -90,17 +90,20 @@ impl RecorderExchange {
                 waiting: Vec::with_capacity(waiting_max + 1),
                 spare: vec![vec![empty.clone(); SPARE * workers]],
             }),
-            populations: vec![PopulationWorkers { first: 0, empty }],
+            empty: vec![empty],
+            population_of: vec![0; workers],
             merging: Mutex::new(Merging {
                 timeline: Timeline::new(
-                    0,
                     workers,
                     match own {
                         Some(_) => SeriesDetail::Summaries,
                         None => detail,
                     },
                 ),
-                own: own.map(|own| Timeline::new(0, own, detail)),
+                own: own.map(|own| OwnTimeline {
+                    workers: own,
+                    timeline: Timeline::new(own, detail),
+                }),
                 populations: Vec::new(),
                 taken: Vec::with_capacity(waiting_max + 1),
                 unseen: Vec::new(),
@@ -111,33 +114,37 @@ impl RecorderExchange {
     }
 
     /// Makes an exchange for the workers of several populations. Each has a number of workers
-    /// and an empty recorder. It also merges the recorders of each population alone.
-    pub(crate) fn of_populations(populations: Vec<(usize, Recorder)>) -> Self {
-        let workers = populations.iter().map(|(workers, _)| workers).sum();
-        let detail = SeriesDetail::Summaries;
-        let mut exchange = Self::new(workers, Recorder::default(), None, detail);
-        exchange.populations.clear();
-        let mut first = 0;
-        let (mut spare, mut timelines) = (Vec::new(), Vec::new());
-        for (workers, empty) in populations {
-            spare.push(vec![empty.clone(); SPARE * workers]);
-            timelines.push(PopulationTimeline::new(first, workers));
-            exchange
-                .populations
-                .push(PopulationWorkers { first, empty });
-            first += workers;
+    /// and an empty recorder. Their numbers are followed by those of `others` other hosts, one
+    /// for each population of a host. It also merges the recorders of each population alone.
+    pub(crate) fn of_populations(populations: Vec<(usize, Recorder)>, others: usize) -> Self {
+        let mut population_of = Vec::new();
+        for (index, (workers, _)) in populations.iter().enumerate() {
+            population_of.extend(std::iter::repeat_n(index, *workers));
         }
+        let own = population_of.len();
+        let count = populations.len();
+        population_of.extend(std::iter::repeat_n(0..count, others).flatten());
+        let apart = (others > 0).then_some(own);
+        let workers = population_of.len();
+        let mut exchange = Self::new(workers, Recorder::default(), apart, SeriesDetail::Summaries);
+        let (mut spare, mut timelines) = (Vec::new(), Vec::new());
+        exchange.empty.clear();
+        for (index, (_, empty)) in populations.into_iter().enumerate() {
+            let numbers = (0..workers).filter(|&worker| population_of[worker] == index);
+            let numbers: Vec<_> = numbers.collect();
+            spare.push(vec![empty.clone(); SPARE * numbers.len()]);
+            timelines.push(PopulationTimeline::new(numbers));
+            exchange.empty.push(empty);
+        }
+        exchange.population_of = population_of;
         lock(&exchange.queues).spare = spare;
         lock(&exchange.merging).populations = timelines;
         exchange
     }
 
-    /// Returns the index of the population of a worker.
-    fn population_of(&self, worker: usize) -> usize {
-        let until = self
-            .populations
-            .partition_point(|population| population.first <= worker);
-        until.saturating_sub(1)
+    /// Returns the number of populations, each of which has a number on every other host.
+    pub(crate) const fn populations(&self) -> usize {
+        self.empty.len()
     }
 
     /// Keeps every interval until the coordinator has seen it.
@@ -165,8 +172,8 @@ impl RecorderExchange {
         std::mem::swap(&mut lock(&self.queues).waiting, taken);
         let mut spare = Vec::new();
         for handed in taken.drain(..) {
-            if let Some(own) = own {
-                own.add_own(&handed, drop);
+            if let Some(own) = own.as_mut().filter(|own| handed.worker < own.workers) {
+                own.timeline.add_copy(&handed, handed.worker, drop);
             }
             for population in &mut *populations {
                 population.add(&handed);
@@ -176,7 +183,7 @@ impl RecorderExchange {
             } else {
                 timeline.add(handed.copy());
                 if let Some(recorder) = handed.recorder {
-                    self.make_spare(self.population_of(handed.worker), [recorder]);
+                    self.make_spare(self.population_of[handed.worker], [recorder]);
                 }
             }
         }
@@ -192,7 +199,7 @@ impl RecorderExchange {
     /// Clears recorders and makes them available again. Of several populations, the recorders
     /// of intervals are copies, which fit none of them, and are dropped.
     pub(crate) fn give_back(&self, recorders: impl IntoIterator<Item = Recorder>) {
-        if let [_] = self.populations[..] {
+        if self.populations() == 1 {
             self.make_spare(0, recorders);
         }
     }
@@ -212,7 +219,7 @@ impl RecorderExchange {
         let mut merging = lock(&self.merging);
         let mut timeline = std::mem::replace(
             &mut merging.timeline,
-            Timeline::new(0, 0, SeriesDetail::Summaries),
+            Timeline::new(0, SeriesDetail::Summaries),
         );
         timeline.end();
         over.extend(std::iter::from_fn(|| {
@@ -265,7 +272,7 @@ impl RecorderExchange {
     /// [`Self::finish`].
     pub(crate) fn finish_own(&self) -> Option<(Tally, Series)> {
         let own = lock(&self.merging).own.take()?;
-        Some(own.finish())
+        Some(own.timeline.finish())
     }
 
     fn hand_in(&self, handed: HandedIn) {
@@ -289,9 +296,9 @@ impl RecorderExchange {
 
     /// Returns an empty recorder for a worker.
     fn empty(&self, worker: usize) -> Recorder {
-        let population = self.population_of(worker);
+        let population = self.population_of[worker];
         let spare = lock(&self.queues).spare[population].pop();
-        spare.unwrap_or_else(|| self.populations[population].empty.clone())
+        spare.unwrap_or_else(|| self.empty[population].clone())
     }
 }
 

@@ -62,8 +62,6 @@ pub(crate) struct EndedInterval {
 
 /// The intervals of a load point.
 pub(super) struct Timeline {
-    /// Number of the first worker.
-    first: usize,
     /// Next hand-in of each worker.
     next: Vec<NextInterval>,
     /// Intervals to which workers may still add, in order.
@@ -86,10 +84,9 @@ struct StageTally {
 }
 
 impl Timeline {
-    /// Begins the intervals of this many workers, with consecutive numbers from `first`.
-    pub(crate) fn new(first: usize, workers: usize, detail: SeriesDetail) -> Self {
+    /// Begins the intervals of this many workers.
+    pub(crate) fn new(workers: usize, detail: SeriesDetail) -> Self {
         Self {
-            first,
             next: vec![NextInterval::Interval(Nanos(0), Position::Window(0)); workers],
             open: BTreeMap::new(),
             tally: Tally::default(),
@@ -142,7 +139,7 @@ impl Timeline {
             recorder,
             next,
         } = handed;
-        self.next[worker - self.first] = next;
+        self.next[worker] = next;
         let recorder = recorder?;
         let key = NextInterval::from(interval);
         match self.open.get_mut(&key) {
@@ -168,14 +165,18 @@ impl Timeline {
         }
     }
 
-    /// Adds a copy of the recorder of a worker, if it is one of these workers. Passes on each
+    /// Adds a copy of a recorder, as that of the worker with this number here. Passes on each
     /// interval that is complete with it.
-    pub(super) fn add_own(&mut self, handed: &HandedIn, ended: impl FnMut(EndedInterval)) {
-        let last = self.first + self.next.len();
-        if !(self.first..last).contains(&handed.worker) {
-            return;
-        }
-        self.add(handed.copy());
+    pub(super) fn add_copy(
+        &mut self,
+        handed: &HandedIn,
+        worker: usize,
+        ended: impl FnMut(EndedInterval),
+    ) {
+        self.add(HandedIn {
+            worker,
+            ..handed.copy()
+        });
         std::iter::from_fn(|| self.close_next()).for_each(ended);
     }
 

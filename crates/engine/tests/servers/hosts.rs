@@ -20,6 +20,7 @@ use smbench_model::profile::Profile;
 use smbench_model::record::{LoadPointRecord, OpTotals, Outcome, RunRecord};
 use smbench_model::spec::{GeneratorSpec, RunOptions, SessionsSpec, Spec, WorkSpec};
 use smbench_model::target::Secret;
+use smbench_model::work::Population;
 
 use crate::support::{assert_undisturbed, target};
 use mesh::{run_first, start};
@@ -95,6 +96,61 @@ fn only_point(record: &RunRecord) -> &LoadPointRecord {
     assert_eq!(record.outcome, Outcome::Complete);
     assert_eq!(record.leftover, None);
     &record.load_points[0]
+}
+
+/// Each host has a part of each population, and all parts are in its numbers.
+#[test]
+fn populations_are_divided_among_hosts() {
+    let server = server();
+    let mut plan = plan_of(
+        &profile::load("file-server").unwrap(),
+        &window("6", 1),
+        &server,
+    );
+    let office = plan.only_mut();
+    office.name = Some("office".to_owned());
+    let backup = Population {
+        name: Some("backup".to_owned()),
+        clients: vec![4],
+        ..office.clone()
+    };
+    plan.work.populations.push(backup);
+    let (first, others) = start(3, std::slice::from_ref(&plan));
+    let together = run_first(&first, &plan, &Cancel::default()).unwrap();
+    drop(first);
+    for (ended, _) in others.join() {
+        ended.unwrap();
+    }
+    let point = only_point(&together);
+    let carried: Vec<_> = point.hosts.iter().map(|host| host.clients).collect();
+    assert_eq!((point.clients, &carried[..]), (10, &[4, 3, 3][..]));
+    let parts: Vec<_> = point
+        .populations
+        .iter()
+        .map(|part| (&part.name[..], part.clients))
+        .collect();
+    assert_eq!(parts, [("office", 6), ("backup", 4)]);
+    for (kind, all) in whole(point) {
+        let parts = point.populations.iter().map(|part| part.ops.whole(kind));
+        let sums = parts.fold((0, 0), |(count, bytes), part| {
+            (count + part.count, bytes + part.bytes)
+        });
+        assert_eq!((all.count, all.bytes), sums, "{kind:?}");
+    }
+    for (at, interval) in point.series.all.iter().enumerate() {
+        let parts = point
+            .populations
+            .iter()
+            .filter_map(|part| part.series.all.get(at));
+        assert_eq!(interval.count, parts.map(|part| part.count).sum::<u64>());
+    }
+    let served = point.populations.iter().map(|part| part.clients_served);
+    assert_eq!(point.clients_served, served.sum::<u32>());
+    let operations: u64 = point.hosts.iter().map(|host| host.operations).sum();
+    assert_eq!(operations, point.ops.window_all().count());
+    for part in &point.populations {
+        assert!(part.ops.carried_out() > 0, "{}", part.name);
+    }
 }
 
 #[test]

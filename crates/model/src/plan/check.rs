@@ -12,7 +12,7 @@ use crate::fileio::FileioProblem;
 use crate::files::Scope;
 use crate::generator::{DriverKind, Generator};
 use crate::kind::OpKind;
-use crate::part::ClientPart;
+use crate::part::{ClientPart, PartRecords};
 use crate::plan::Problem;
 use crate::sessions::{ChurnProblem, FailoverProblem};
 use crate::units::Size;
@@ -35,9 +35,13 @@ impl Plan {
         generator.map_err(|(option, problem)| (option, problem.into()))?;
         match self.work.populations.len() {
             1 => self.check_alone(),
-            _ if self.generator.part != ClientPart::All => {
-                let problem = WorkProblem::Populations("leave out hosts and client_range");
+            _ if self.generator.part.range().is_some() => {
+                let problem = WorkProblem::Populations("leave out client_range");
                 Err(("client_range", problem.into()))
+            }
+            _ if self.generator.parts == PartRecords::Kept => {
+                let why = "documents of the parts of hosts are not possible";
+                Err(("clients", WorkProblem::Populations(why).into()))
             }
             _ => self.alone().try_for_each(|plan| plan.check_alone()),
         }

@@ -7,6 +7,7 @@ use super::ProxyAssignment;
 use crate::hosts::message::HostFailure;
 use crate::smb::session::SessionError;
 use crate::worker::assignment::{WorkerMessage, WorkerResult};
+use crate::worker::figures::PopulationEnd;
 
 /// Why a host has no result.
 pub(super) enum Stop {
@@ -61,23 +62,39 @@ pub(super) fn without_result(
         let _ = reports.send(WorkerMessage::SetupFailed(assignment.failure("it is lost")));
         assignment.cancel.cancel();
     }
-    let dropouts = clients.iter().map(|&client| Dropout {
-        client,
-        reason: reason.clone(),
-        after_s: None,
+    let populations = clients.iter().map(|clients| PopulationEnd {
+        dropouts: clients
+            .iter()
+            .map(|&client| lost_client(client, &reason))
+            .collect(),
+        ..PopulationEnd::default()
     });
+    let populations: Vec<_> = populations.collect();
+    let dropouts = populations
+        .iter()
+        .flat_map(|end| end.dropouts.iter().cloned());
+    let dropouts: Vec<_> = dropouts.collect();
     WorkerResult {
-        dropouts: dropouts.collect(),
         faults: vec![reason.clone()],
         hosts: vec![HostRecord {
             name: host.name(),
-            clients: clients.len() as u32,
+            clients: dropouts.len() as u32,
             operations: seen.operations,
             bytes: seen.bytes,
             errors: seen.errors,
             ..HostRecord::default()
         }],
+        populations,
+        dropouts,
         ..WorkerResult::default()
+    }
+}
+
+fn lost_client(client: u32, reason: &str) -> Dropout {
+    Dropout {
+        client,
+        reason: reason.to_owned(),
+        after_s: None,
     }
 }
 

@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use smbench_model::Nanos;
 use smbench_model::bounds::PERIOD_MAX;
-use smbench_model::load::PointLoad;
 use smbench_model::part::ClientPart;
 use smbench_model::progress::PointNumber;
 use smbench_model::record::{
@@ -16,6 +15,7 @@ use smbench_model::record::{
 
 use smbench_model::units::format_duration;
 
+use super::populations::PopulationLoad;
 use super::workers::{Reports, Workers};
 use crate::hosts::proxy::{self, ProxyAssignment};
 use crate::hosts::{APART_MAX, HostChannel, PointOrder};
@@ -25,35 +25,41 @@ use crate::worker::assignment::WorkerResult;
 use crate::worker::recorder_exchange::RecorderExchange;
 use crate::worker::schedule::{Schedule, Schedules};
 
-/// Returns the other hosts that have clients at this load point, with the clients of each.
+/// Returns the other hosts that have clients at this load point, with the clients of each
+/// population.
 pub(super) fn others<'a>(
     context: &Context<'a>,
-    load: PointLoad,
-) -> impl Iterator<Item = (&'a HostChannel, Vec<u32>)> {
+    populations: &[PopulationLoad],
+) -> impl Iterator<Item = (&'a HostChannel, Vec<Vec<u32>>)> {
     let others = context.role.others();
     let of = others.len() as u32 + 1;
     let parts = others.iter().zip(1..of).map(move |(other, host)| {
         let part = ClientPart::Host { host, of };
-        (other, part.clients(load.clients).collect::<Vec<_>>())
+        let populations = populations.iter();
+        let clients = populations.map(|of_one| part.clients(of_one.load.clients).collect());
+        (other, clients.collect::<Vec<Vec<u32>>>())
     });
-    parts.filter(|(_, clients)| !clients.is_empty())
+    parts.filter(|(_, clients)| clients.iter().any(|of_one| !of_one.is_empty()))
 }
 
 impl Workers {
-    /// Adds a proxy for each other host that has clients. Their numbers follow those of
-    /// `workers` workers.
+    /// Adds a proxy for each other host that has clients. Their numbers follow those of the own
+    /// workers.
     pub(super) async fn with_proxies(
         self,
         context: &Context<'_>,
         point: PointNumber,
-        workers: usize,
+        populations: &[PopulationLoad],
         report: Reports,
         started: Schedules,
         exchange: &Arc<RecorderExchange>,
     ) -> Result<Self, RunError> {
         let mut all = self;
         let load = all.load;
-        for (number, (host, clients)) in (workers..).zip(others(context, load)) {
+        // A number for each population.
+        let workers: usize = all.own.iter().sum();
+        let numbers = (workers..).step_by(populations.len());
+        for (number, (host, clients)) in numbers.zip(others(context, populations)) {
             let assignment = ProxyAssignment {
                 host: host.clone(),
                 order: PointOrder {

@@ -2,13 +2,11 @@
 
 use std::any::Any;
 
-use smbench_model::record::{Dropout, Punctuality};
-
 use super::workers::Workers;
 use crate::drivers::untrusted::ForeignPanic;
 use crate::run::error::RunError;
 use crate::worker::assignment::WorkerResult;
-use crate::worker::figures::add_stages;
+use crate::worker::figures::PopulationEnd;
 
 /// The results of workers that have ended.
 pub(super) struct EndedWorkers {
@@ -19,22 +17,9 @@ pub(super) struct EndedWorkers {
     pub(super) populations: Vec<PopulationEnd>,
 }
 
-/// What the workers of a population counted, apart from operations.
-#[derive(Default)]
-pub(super) struct PopulationEnd {
-    /// The clients that dropped out. Their numbers are only unique within the population.
-    pub(super) dropouts: Vec<Dropout>,
-    /// Number of clients that completed an operation in the window.
-    pub(super) served: u32,
-    /// How punctual its actions were that are due by the clock.
-    pub(super) punctuality: Punctuality,
-    /// The same by stage, if the load has stages.
-    pub(super) stages: Vec<Punctuality>,
-}
-
 /// The ends of the populations so far.
 struct PopulationEnds {
-    /// The number of the first worker after those of each population, and its end.
+    /// The number of the first worker after those of each population on this host, and its end.
     populations: Vec<(usize, PopulationEnd)>,
 }
 
@@ -58,11 +43,15 @@ impl PopulationEnds {
     fn add(&mut self, worker: usize, outcome: &WorkerResult) {
         let mut populations = self.populations.iter_mut();
         if let Some((_, of)) = populations.find(|(end, _)| worker < *end) {
-            of.dropouts.extend_from_slice(&outcome.dropouts);
-            of.served += outcome.figures.served;
-            of.punctuality = of.punctuality + outcome.figures.punctuality;
-            add_stages(&mut of.stages, &outcome.figures.stages);
+            return of.merge(&PopulationEnd {
+                dropouts: outcome.dropouts.clone(),
+                served: outcome.figures.served,
+                punctuality: outcome.figures.punctuality,
+                stages: outcome.figures.stages.clone(),
+            });
         }
+        let of_host = self.populations.iter_mut().zip(&outcome.populations);
+        of_host.for_each(|((_, of), part)| of.merge(part));
     }
 
     fn finish(self) -> Vec<PopulationEnd> {
@@ -135,6 +124,8 @@ fn panicked(panic: Box<dyn Any + Send>) -> RunError {
 
 #[cfg(test)]
 mod tests {
+    use smbench_model::record::Dropout;
+
     use super::*;
 
     #[test]
@@ -160,6 +151,22 @@ mod tests {
             numbers.collect::<Vec<_>>()
         });
         assert_eq!(numbers.collect::<Vec<_>>(), [vec![2, 3, 4], vec![0]]);
+        // Another host has a part of each.
+        let mut populations = PopulationEnds::of(&[1, 1]);
+        let part = |clients| PopulationEnd {
+            dropouts: lost(clients).dropouts,
+            served: 2,
+            ..PopulationEnd::default()
+        };
+        let host = WorkerResult {
+            populations: vec![part(&[6]), part(&[])],
+            ..lost(&[6])
+        };
+        populations.add(0, &lost(&[7]));
+        populations.add(2, &host);
+        let ends = populations.finish();
+        let counts = ends.iter().map(|end| (end.dropouts.len(), end.served));
+        assert_eq!(counts.collect::<Vec<_>>(), [(2, 2), (0, 2)]);
         let mut only = PopulationEnds::of(&[2]);
         only.add(0, &lost(&[1]));
         assert!(only.finish().is_empty());

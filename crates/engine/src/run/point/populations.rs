@@ -4,11 +4,11 @@ use smbench_model::load::PointLoad;
 use smbench_model::part::PartRecords;
 use smbench_model::record::{PopulationRecord, Recorder, SeriesDetail};
 
-use super::join::PopulationEnd;
 use super::stages::stage_ends;
 use super::workers::Observed;
 use crate::run::context::{Context, PopulationContext, RunRole, WorkerFn};
 use crate::run::error::RunError;
+use crate::worker::figures::PopulationEnd;
 use crate::worker::recorder_exchange::RecorderExchange;
 
 /// The part of a population in a load point.
@@ -63,7 +63,10 @@ pub(super) fn exchange_for(
             let apart = (others > 0).then_some(own);
             RecorderExchange::new(own + others, empty, apart, detail)
         }
-        (first, _) => RecorderExchange::of_populations(first.into_iter().chain(workers).collect()),
+        (first, _) => {
+            let all = first.into_iter().chain(workers);
+            RecorderExchange::of_populations(all.collect(), others)
+        }
     };
     let exchange = match &context.plan.work.stages {
         Some(stages) => exchange.divided(&stage_ends(stages)),

@@ -212,7 +212,7 @@ impl Workers {
                 .spawn(move || work(assignment, &report, started));
             all = all.with(spawned).await?;
         }
-        let proxies = all.with_proxies(context, point, wanted, report, started, exchange);
+        let proxies = all.with_proxies(context, point, populations, report, started, exchange);
         let all = proxies.await?;
         Ok((all, (load_gone, kept)))
     }

@@ -5,44 +5,50 @@ use std::collections::VecDeque;
 use smbench_model::record::{Recorder, Series, SeriesDetail, Tally};
 
 use super::{RecorderExchange, lock};
-use crate::worker::schedule::Position;
-use crate::worker::timeline::{EndedInterval, HandedIn, Timeline};
+use crate::worker::timeline::{EndedInterval, HandedIn, NextInterval, Timeline};
 
 /// The intervals of a population.
 pub(super) struct PopulationTimeline {
     pub(super) timeline: Timeline,
-    /// The intervals of the window that are complete for the population, but not for all.
-    ended: VecDeque<(u32, Recorder)>,
+    /// The numbers of its workers among all, in ascending order.
+    workers: Vec<usize>,
+    /// The intervals that are complete for the population, but not for all.
+    ended: VecDeque<(NextInterval, Recorder)>,
 }
 
 impl PopulationTimeline {
-    /// Begins the intervals of this many workers, with consecutive numbers from `first`.
-    pub(super) fn new(first: usize, workers: usize) -> Self {
+    /// Begins the intervals of the workers with these numbers, which ascend.
+    pub(super) fn new(workers: Vec<usize>) -> Self {
         Self {
-            timeline: Timeline::new(first, workers, SeriesDetail::Summaries),
+            timeline: Timeline::new(workers.len(), SeriesDetail::Summaries),
+            workers,
             ended: VecDeque::new(),
         }
     }
 
     /// Adds the recorder of a worker, if it is one of this population.
     pub(super) fn add(&mut self, handed: &HandedIn) {
-        let Self { timeline, ended } = self;
-        timeline.add_own(handed, |over| {
-            if let Position::Window(index) = over.interval.place {
-                ended.push_back((index, over.recorder));
-            }
-        });
+        let Self {
+            timeline,
+            workers,
+            ended,
+        } = self;
+        if let Ok(worker) = workers.binary_search(&handed.worker) {
+            timeline.add_copy(handed, worker, |over| {
+                ended.push_back((over.interval.into(), over.recorder));
+            });
+        }
     }
 
-    /// Takes the operations of an interval of the window, with which all before it have passed.
-    fn take(&mut self, index: u32) -> Recorder {
+    /// Takes the operations of an interval, with which all before it have passed.
+    fn take(&mut self, interval: NextInterval) -> Recorder {
         while let Some((first, _)) = self.ended.front()
-            && *first < index
+            && *first < interval
         {
             self.ended.pop_front();
         }
         match self.ended.front() {
-            Some((first, _)) if *first == index => self.ended.pop_front(),
+            Some((first, _)) if *first == interval => self.ended.pop_front(),
             _ => None,
         }
         .map_or_else(Recorder::default, |(_, recorder)| recorder)
@@ -56,10 +62,11 @@ pub(super) fn close_next(
     populations: &mut [PopulationTimeline],
 ) -> Option<EndedInterval> {
     let mut over = timeline.close_next()?;
-    if let Position::Window(index) = over.interval.place {
-        let of_each = populations.iter_mut();
-        over.populations = of_each.map(|population| population.take(index)).collect();
-    }
+    let interval = over.interval.into();
+    let of_each = populations.iter_mut();
+    over.populations = of_each
+        .map(|population| population.take(interval))
+        .collect();
     Some(over)
 }
 

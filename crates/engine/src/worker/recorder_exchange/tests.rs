@@ -253,7 +253,7 @@ fn populations_are_merged_apart_and_together() {
         arrivals: Spacing::Fixed,
     };
     let writes = Recorder::expecting([OpKind::Write], &paced);
-    let exchange = RecorderExchange::of_populations(vec![(1, reads()), (1, writes)]);
+    let exchange = RecorderExchange::of_populations(vec![(1, reads()), (1, writes)], 0);
     let exchange = Arc::new(exchange);
     let [mut reader, mut writer] = recordings(&exchange);
     for turn in 0..20 {
@@ -307,10 +307,43 @@ fn populations_are_merged_apart_and_together() {
     }
 }
 
+/// Another host hands in its part of each population, after the workers of this host.
+#[test]
+fn populations_of_other_hosts_are_merged_with_their_own() {
+    let exchange = RecorderExchange::of_populations(vec![(1, reads()), (1, reads())], 1);
+    let exchange = Arc::new(exchange);
+    let [mut first, mut second] = recordings(&exchange);
+    for now in [2.1, 2.2, 3.1] {
+        read(&mut first, now);
+    }
+    read(&mut second, 2.5);
+    let mut of_host = reads();
+    of_host.success(OpKind::Read, 1000, Nanos(2_000_000));
+    let interval = schedule().interval_at(at(2.5));
+    exchange.hand_in_interval(2, interval, &Recorder::default());
+    exchange.hand_in_interval(3, interval, &of_host);
+    for recording in [&mut first, &mut second] {
+        recording.leave(at(4.9));
+    }
+    (2..4).for_each(|number| exchange.leave(number));
+    let (over, all, _) = exchange.finish();
+    let reads = |tally: &Tally| tally.whole(OpKind::Read).count;
+    let populations = exchange.finish_populations();
+    let parts = populations.iter().map(|(tally, _)| reads(tally));
+    assert_eq!((reads(&all), parts.collect::<Vec<_>>()), (5, vec![3, 2]));
+    let own = exchange.finish_own().map(|(tally, _)| reads(&tally));
+    assert_eq!(own, Some(4));
+    // So another host would hand in its own parts.
+    for over in &over {
+        let parts = over.populations.iter().map(|part| part.all().count());
+        assert_eq!(over.recorder.all().count(), parts.sum::<u64>());
+    }
+}
+
 /// The sums of a stage are complete, although they are taken under load.
 #[test]
 fn stages_are_taken_under_load() {
-    let exchange = RecorderExchange::of_populations(vec![(1, reads()), (1, reads())]);
+    let exchange = RecorderExchange::of_populations(vec![(1, reads()), (1, reads())], 0);
     // Stages of one interval each.
     let exchange = Arc::new(exchange.divided(&[1, 2, 3]));
     let [mut first, mut second] = recordings(&exchange);

@@ -194,9 +194,14 @@ fn populations_fit_together() {
         ),
         (
             |plan| {
-                add(plan, BOTH).generator.part = ClientPart::Host { host: 0, of: 2 };
+                let range = "0..1/2".parse().unwrap();
+                add(plan, BOTH).generator.part = ClientPart::Range(range);
             },
-            "there are several populations: leave out hosts and client_range",
+            "there are several populations: leave out client_range",
+        ),
+        (
+            |plan| add(plan, BOTH).generator.parts = PartRecords::Kept,
+            "there are several populations: documents of the parts of hosts are not possible",
         ),
         (
             |plan| add(plan, BOTH).work.populations[1].outstanding = 0,
