@@ -39,8 +39,8 @@ options! {
         /// [`CLIENTS_MAX`](crate::lists::clients::CLIENTS_MAX); 1, 4, 8 and 16 when
         /// absent, 64 with several rates.
         clients: ClientList,
-        /// Units at each load point, where the profile has a unit; 1 to 10 when absent, as ten
-        /// load points. Each has clients of every population.
+        /// Units at each load point, where the profile has a unit. Ten load points, of 1 to 10
+        /// units, when absent.
         units: ClientList,
         /// Requests that each client keeps in flight, 1 to
         /// [`OUTSTANDING_MAX`](crate::bounds::OUTSTANDING_MAX); 1 when

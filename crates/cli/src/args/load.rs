@@ -23,8 +23,8 @@ pub(crate) struct LoadArgs {
     /// Clients at each load point, for example 1,4..60:4,120 [default: the profile's, else 1,4,8,16]
     #[arg(long, short, value_name = "LIST", help_heading = COMMON)]
     pub(crate) clients: Option<ClientList>,
-    /// Units at each load point, for example 1..10, if the profile has a unit; each has clients of
-    /// all populations [default: the profile's, else 1..10]
+    /// Units at each load point, for example 1..10; only for a profile with a unit [default: the
+    /// profile's, else 1..10]
     #[arg(
         long,
         value_name = "LIST",

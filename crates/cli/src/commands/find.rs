@@ -69,6 +69,7 @@ fn check(kind: FindKind, args: &FindArgs) -> Result<(), Failure> {
     let load = &args.run.load;
     let work = WorkSpec {
         clients: load.clients.clone(),
+        units: load.units.clone(),
         rate: load.rate.clone(),
         repeat: load.repeat,
         ..WorkSpec::default()

@@ -107,6 +107,8 @@ pub(crate) struct RunOrder {
 /// A population of a run that the first host begins.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct PopulationOrder {
+    /// Its share of the clients that a search chooses, if it has one.
+    pub(crate) share: Option<f64>,
     /// Its clients at each load point. There may be fewer load points than the other hosts know
     /// of.
     pub(crate) load_points: Vec<u32>,

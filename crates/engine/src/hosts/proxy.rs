@@ -30,7 +30,7 @@ use crate::machine::cancel::Cancel;
 use crate::machine::clock;
 use crate::worker::assignment::{WorkerMessage, WorkerResult};
 use crate::worker::recorder_exchange::RecorderExchange;
-use crate::worker::schedule::{Interval, Position, Schedule, Schedules};
+use crate::worker::schedule::{Interval, Schedule, Schedules};
 use crate::worker::work::GoneOnDrop;
 
 /// Longest wait for a load point that is called off.
@@ -282,13 +282,9 @@ where
             interval,
             populations,
         } = interval;
-        for recorder in populations {
-            if matches!(interval.place, Position::Window(_)) {
-                self.seen.operations += recorder.all().count();
-                self.seen.bytes += recorder.bytes_carried();
-            }
-            self.seen.errors += recorder.ops().map(|(_, op)| op.errors).sum::<u64>();
-        }
+        populations
+            .iter()
+            .for_each(|ops| self.seen.add(interval.place, ops));
         let interval = Interval {
             from: relation.on_first(interval.from),
             to: relation.on_first(interval.to),

@@ -110,6 +110,7 @@ fn planned(order: &RunOrder, plans: &Result<&[Plan], String>) -> Result<Plan, St
         let mut plan = plan.clone();
         let populations = plan.work.populations.iter_mut();
         for (population, of_order) in populations.zip(&order.populations) {
+            population.share = of_order.share;
             population.clients.clone_from(&of_order.load_points);
             population.rates.clone_from(&order.rates);
         }

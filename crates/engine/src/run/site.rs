@@ -3,6 +3,7 @@
 
 mod facts;
 mod files;
+mod hosts;
 mod limits;
 mod operations;
 mod populations;
@@ -16,6 +17,7 @@ use smbench_model::cpu::CpuSource;
 use smbench_model::generator::{DriverKind, TcpCounters};
 use smbench_model::kind::OpKind;
 use smbench_model::operations::Mix;
+use smbench_model::part::ClientPart;
 use smbench_model::plan::Plan;
 use smbench_model::progress::Progress;
 use smbench_model::record::{RunRecord, ServerFacts, SplitSizes};
@@ -25,7 +27,6 @@ use crate::drivers::reconnecting::ReconnectPolicy;
 use crate::drivers::site::{Site, endpoint};
 #[cfg(feature = "smb-rs")]
 use crate::drivers::smb_rs;
-use crate::hosts::{FirstHost, PopulationOrder, RunOrder, SendPassword, SentPassword};
 use crate::machine::cancel::Cancel;
 use crate::machine::clock;
 use crate::machine::counters::CounterMeter;
@@ -39,11 +40,13 @@ use crate::run::error::RunError;
 use crate::run::noting::{NoteWriter, StateFile};
 use crate::run::reserve::reserve;
 use crate::run::{Observer, capacity, point};
-use crate::smb::session::{Endpoint, LogoffScope, SessionError, random_u64, unless};
+use crate::smb::session::{Endpoint, LogoffScope, SessionError, unless};
 use crate::smb::share::{self, ShareSession, Workspace};
 #[cfg(test)]
 pub(super) use files::prepare;
 use files::prepared_files;
+pub(super) use hosts::join;
+use hosts::{begin_on_hosts, order};
 pub(crate) use operations::ShareOperations;
 pub(super) use populations::RunShare;
 use populations::{
@@ -118,88 +121,6 @@ pub(super) async fn run(
     concluded(record, measured)
 }
 
-/// Begins the run on all other hosts.
-async fn begin_on_hosts(
-    first: &FirstHost,
-    order: &RunOrder,
-    record: &mut RunRecord,
-    cancel: &Cancel,
-) -> Result<(), RunError> {
-    tokio::select! {
-        begun = first.begin(order) => begun?,
-        () = cancel.cancelled() => return Err(SessionError::Interrupted.into()),
-    }
-    record.hosts = first.facts();
-    Ok(())
-}
-
-/// Joins the run of the first host: logs on to the server once for each population, as its
-/// clients will.
-pub(super) async fn join<'a>(
-    job: ShareJob<'_, 'a>,
-    order: &RunOrder,
-    cancel: &'a Cancel,
-) -> Result<(Context<'a>, RunRecord), RunError> {
-    let start = RunStart::now();
-    let plan = job.plan;
-    let (mut sites, mut servers) = (Vec::new(), Vec::new());
-    for (alone, of_order) in plan.alone().zip(&order.populations) {
-        let Connected {
-            endpoint,
-            session,
-            server,
-        } = connect(plan, &alone, 0, cancel).await?;
-        session.log_off().await;
-        sites.push(PopulationSite {
-            plan: Arc::new(alone),
-            endpoint,
-            split: server.split,
-            directory: of_order.directory.clone(),
-            files_in: of_order.files_in.clone(),
-            salt: of_order.salt,
-        });
-        servers.push(server);
-    }
-    let record = RunRecord {
-        operations: job.operations[0].origin,
-        salt: sites[0].salt,
-        run_number: order.runs_before,
-        ..RunRecord::new(plan, server_of_all(servers.iter()), start.wall)
-    };
-    let context = context(job, sites, order.runs_before, start, cancel, None);
-    Ok((context, record))
-}
-
-/// Returns what other hosts must know of a run.
-fn order(plan: &Plan, share: &RunShare<'_>, role: RunRole<'_>) -> RunOrder {
-    let sends = |first: &FirstHost| first.send_password() == SendPassword::Yes;
-    let password = match role {
-        RunRole::First(first) if sends(first) => {
-            let password = plan.sessions.target.password.expose();
-            Some(SentPassword(password.to_owned()))
-        }
-        _ => None,
-    };
-    let of_one = |share: &PopulationShare| PopulationOrder {
-        load_points: share.plan.only().clients.clone(),
-        directory: share.workspace.directory.clone(),
-        files_in: share.workspace.files_in.clone(),
-        salt: share.workspace.salt,
-    };
-    RunOrder {
-        populations: share.populations.iter().map(of_one).collect(),
-        rates: plan.work.rates().to_vec(),
-        repeat: plan.work.repeat,
-        seed: plan.work.seed,
-        password,
-        digest: plan.digest(),
-        url: plan.sessions.target.redacted(),
-        // Prepared files keep their salt. This number therefore distinguishes the
-        // writes of one run on them from those of earlier runs.
-        runs_before: prepared_files(plan).map_or(0, |_| random_u64() as u32),
-    }
-}
-
 /// The server of a population, and the first session on it.
 struct Connected {
     endpoint: Endpoint,
@@ -248,7 +169,9 @@ async fn connect(
         Some(tree) => unless(cancel, share::has_tree(&endpoint, &mut session, tree)).await?,
         None => false,
     };
-    if prepared_files(plan).is_none() && !has_tree {
+    // The first host makes the files.
+    let is_follower = matches!(plan.generator.part, ClientPart::Host { host: 1.., .. });
+    if prepared_files(plan).is_none() && !has_tree && !is_follower {
         let needed = if whole.work.populations.len() == 1 {
             let clients = plan.clients_with_files(clients);
             let made = plan.bytes_of(clients.end) - plan.bytes_of(clients.start);

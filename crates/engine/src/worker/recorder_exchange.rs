@@ -8,6 +8,7 @@
 //! one entry in one histogram. Seconds count from the opening of the window, so the
 //! window is cut exactly. Ramps are intervals outside of it.
 
+mod hosts;
 mod populations;
 mod stages;
 
@@ -20,6 +21,7 @@ use smbench_model::record::{Recorder, Series, SeriesDetail, Tally};
 use crate::machine::clock;
 use crate::worker::schedule::{Interval, Position};
 use crate::worker::timeline::{EndedInterval, HandedIn, NextInterval, Timeline};
+use hosts::OwnTimeline;
 use populations::PopulationTimeline;
 pub(crate) use stages::StageSums;
 
@@ -66,12 +68,6 @@ struct Merging {
     unseen: Vec<EndedInterval>,
     /// The sums of the stages that were left when all workers had left.
     left: Vec<StageSums>,
-}
-
-/// The intervals of the workers of this host, which have the first numbers.
-struct OwnTimeline {
-    workers: usize,
-    timeline: Timeline,
 }
 
 impl RecorderExchange {
@@ -234,45 +230,6 @@ impl RecorderExchange {
         lock(&self.merging).left = left.collect();
         let Timeline { tally, series, .. } = timeline;
         (over, tally, series)
-    }
-
-    /// Hands in a complete interval of another host, whose workers hand in intervals in
-    /// their order.
-    pub(crate) fn hand_in_interval(&self, worker: usize, interval: Interval, recorder: &Recorder) {
-        let later = interval.from + Nanos(1);
-        // Only recorders of this exchange may become spare ones: others lack the kinds that
-        // did not occur, and with them their response times.
-        let mut own = self.empty(worker);
-        own.merge(recorder);
-        self.hand_in(HandedIn {
-            worker,
-            interval,
-            end: interval.to,
-            recorder: Some(own),
-            next: NextInterval::Interval(later, Position::Window(0)),
-        });
-    }
-
-    /// Notes that another host hands in no more.
-    pub(crate) fn leave(&self, worker: usize) {
-        self.hand_in(HandedIn {
-            worker,
-            interval: Interval {
-                from: Nanos::MAX,
-                to: Nanos::MAX,
-                place: Position::Outside,
-            },
-            end: Nanos::MAX,
-            recorder: None,
-            next: NextInterval::Nothing,
-        });
-    }
-
-    /// Returns the sums of this host alone, where they are kept. Call this after
-    /// [`Self::finish`].
-    pub(crate) fn finish_own(&self) -> Option<(Tally, Series)> {
-        let own = lock(&self.merging).own.take()?;
-        Some(own.timeline.finish())
     }
 
     fn hand_in(&self, handed: HandedIn) {

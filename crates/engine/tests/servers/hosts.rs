@@ -104,7 +104,7 @@ fn populations_are_divided_among_hosts() {
     let server = server();
     let mut plan = plan_of(
         &profile::load("file-server").unwrap(),
-        &window("6", 1),
+        &window("4", 1),
         &server,
     );
     let office = plan.only_mut();
@@ -123,13 +123,13 @@ fn populations_are_divided_among_hosts() {
     }
     let point = only_point(&together);
     let carried: Vec<_> = point.hosts.iter().map(|host| host.clients).collect();
-    assert_eq!((point.clients, &carried[..]), (10, &[4, 3, 3][..]));
+    assert_eq!((point.clients, &carried[..]), (8, &[4, 2, 2][..]));
     let parts: Vec<_> = point
         .populations
         .iter()
         .map(|part| (&part.name[..], part.clients))
         .collect();
-    assert_eq!(parts, [("office", 6), ("backup", 4)]);
+    assert_eq!(parts, [("office", 4), ("backup", 4)]);
     for (kind, all) in whole(point) {
         let parts = point.populations.iter().map(|part| part.ops.whole(kind));
         let sums = parts.fold((0, 0), |(count, bytes), part| {

@@ -33,18 +33,27 @@ impl Plan {
         work.map_err(|(option, problem)| (option, problem.into()))?;
         let generator = self.generator.check();
         generator.map_err(|(option, problem)| (option, problem.into()))?;
-        match self.work.populations.len() {
-            1 => self.check_alone(),
-            _ if self.generator.part.range().is_some() => {
-                let problem = WorkProblem::Populations("leave out client_range");
-                Err(("client_range", problem.into()))
-            }
-            _ if self.generator.parts == PartRecords::Kept => {
-                let why = "documents of the parts of hosts are not possible";
-                Err(("clients", WorkProblem::Populations(why).into()))
-            }
-            _ => self.alone().try_for_each(|plan| plan.check_alone()),
-        }
+        self.check_whole()?;
+        self.alone().try_for_each(|plan| plan.check_alone())
+    }
+
+    /// Checks that all clients are measured together where their parts cannot be joined later.
+    fn check_whole(&self) -> Result<(), (&'static str, Problem)> {
+        let what = if self.work.populations.len() > 1 {
+            "there are several populations"
+        } else if self.work.unit.is_some() {
+            "load points count units"
+        } else {
+            return Ok(());
+        };
+        let option = if self.generator.part.range().is_some() {
+            "client_range"
+        } else if self.generator.parts == PartRecords::Kept {
+            "parts"
+        } else {
+            return Ok(());
+        };
+        Err((option, WorkProblem::Whole { what, option }.into()))
     }
 
     /// Checks what depends on the work of the only population.

@@ -18,8 +18,8 @@ pub struct Punctuality {
     /// Begun more than a millisecond late: earlier ones of the client had not
     /// been answered, credits lacked, or the generator was slow.
     pub late: u64,
-    /// Millionths of its due actions that the slowest client answered. `None` if no client had
-    /// any.
+    /// Actions that ended in the window, in millionths of those that were due in it, of the client
+    /// with the smallest share. `None` if no client had any due, and in stages.
     pub slowest_ppm: Option<u32>,
     /// Actions that never began.
     pub dropped: u64,

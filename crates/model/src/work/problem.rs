@@ -88,6 +88,14 @@ pub enum WorkProblem {
     /// Several populations do not fit together, or something else fits only one.
     #[error("there are several populations: {0}")]
     Populations(&'static str),
+    /// The clients are measured in parts that cannot be joined.
+    #[error("{what}: leave out {option}")]
+    Whole {
+        /// Why the parts cannot be joined.
+        what: &'static str,
+        /// The option that makes parts.
+        option: &'static str,
+    },
     /// Clients join during a ramp-up that has no length.
     #[error("ramp linear means nothing without ramp_up: give that as well, or drop it")]
     NoRampUp,

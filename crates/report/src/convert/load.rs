@@ -52,7 +52,7 @@ pub(crate) fn concurrency(
 const RATE_MISSED_SHARE: f64 = 0.01;
 /// A rate may also be missed by the operations due in this time. A shorter stall at
 /// the end of the window leaves this many unsent.
-const RATE_MISSED_S: f64 = 0.1;
+pub(super) const RATE_MISSED_S: f64 = 0.1;
 
 /// Returns whether a plan asks for a rate that can be judged. A load that ends with a
 /// number of operations leaves the arrivals after the last one uncounted.

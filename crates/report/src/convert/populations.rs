@@ -189,17 +189,14 @@ impl PopulationPart<'_> {
     /// Returns what its clients reached of their rate, if load points count units.
     fn reached(&self) -> Option<ReachedDoc> {
         self.plan.work.unit.as_ref()?;
-        let Punctuality {
-            due,
-            answered,
-            slowest_ppm,
-            ..
-        } = self.punctuality;
-        let of_client = per(due as f64, f64::from(self.clients));
+        let (rate, _) = self.plan.only().load.rate()?;
+        let Punctuality { due, answered, .. } = self.punctuality;
+        // A stage has no such figure, so that it is not judged.
+        let slowest_ppm = self.punctuality.slowest_ppm?;
         Some(ReachedDoc {
-            requested_ops_per_s: per(of_client, self.window_s),
+            requested_ops_per_s: rate.of_client(self.clients),
             mean_percent: per(answered as f64 * 100.0, due as f64),
-            slowest_percent: f64::from(slowest_ppm.unwrap_or(0)) / 1e4,
+            slowest_percent: f64::from(slowest_ppm) / 1e4,
         })
     }
 

@@ -5,18 +5,32 @@ use std::time::Duration;
 
 use smbench_model::unit::{LoadUnit, UnitLimits};
 
-use crate::doc::{LoadPointDoc, OfferedDoc};
+use super::load::RATE_MISSED_S;
+use crate::doc::{LoadPointDoc, ReachedDoc};
+use crate::statistics::per;
 use crate::units::{latency, percent, plain};
 
 /// Counts the units of a load point, and judges it by their limits.
 pub(super) fn judged(unit: &LoadUnit, mut point: LoadPointDoc) -> LoadPointDoc {
     point.units = unit.count(point.clients);
-    let missed = rate_missed(unit.limits, &point);
-    point.offered = point.offered.map(|offered| OfferedDoc {
-        rate_missed: Some(missed.is_some()),
-        ..offered
-    });
-    let objection = missed.or_else(|| too_slow(unit.limits, &point));
+    let window_s = point.window_s;
+    let mut first_missed = None;
+    let mut is_judged = false;
+    for part in &mut point.populations {
+        let Some(reached) = part.reached else {
+            continue;
+        };
+        is_judged = true;
+        let missed = rate_missed(unit.limits, &part.name, reached, window_s);
+        if let Some(offered) = &mut part.offered {
+            offered.rate_missed = Some(missed.is_some());
+        }
+        first_missed = first_missed.or(missed);
+    }
+    if let Some(offered) = point.offered.as_mut().filter(|_| is_judged) {
+        offered.rate_missed = Some(first_missed.is_some());
+    }
+    let objection = first_missed.or_else(|| too_slow(unit.limits, &point));
     if let Some(objection) = objection.filter(|_| point.valid) {
         point.valid = false;
         point.invalid_reason = Some(objection);
@@ -24,26 +38,35 @@ pub(super) fn judged(unit: &LoadUnit, mut point: LoadPointDoc) -> LoadPointDoc {
     point
 }
 
-/// Names the first population whose clients did not reach enough of their rate.
-fn rate_missed(limits: UnitLimits, point: &LoadPointDoc) -> Option<String> {
-    let parts = point.populations.iter();
-    let mut objections = parts.filter_map(|part| {
-        let reached = part.reached?;
-        let name = plain(&part.name);
-        let (mean, slowest) = (reached.mean_percent, reached.slowest_percent);
-        if mean < limits.mean_percent {
-            let (mean, limit) = (percent(mean), percent(limits.mean_percent));
-            Some(format!("{name} reached {mean} of its rate, and the limit is {limit}"))
-        } else if slowest < limits.slowest_percent {
-            let (slowest, limit) = (percent(slowest), percent(limits.slowest_percent));
-            Some(format!(
-                "the slowest client of {name} reached {slowest} of its rate, and the limit is {limit}"
-            ))
-        } else {
-            None
-        }
-    });
-    objections.next()
+/// Says which limit of their rate the clients of a population missed, if they did. Operations that
+/// were due just before the window closed are not missed, and neither is one of the slowest client.
+fn rate_missed(
+    limits: UnitLimits,
+    name: &str,
+    reached: ReachedDoc,
+    window_s: f64,
+) -> Option<String> {
+    let name = plain(name);
+    let at_end = per(100.0 * RATE_MISSED_S, window_s);
+    let in_flight = per(100.0, reached.requested_ops_per_s * window_s);
+    if reached.mean_percent + at_end < limits.mean_percent {
+        let share = compared(reached.mean_percent, limits.mean_percent);
+        Some(format!("{name} reached {share}"))
+    } else if reached.slowest_percent + at_end + in_flight < limits.slowest_percent {
+        let share = compared(reached.slowest_percent, limits.slowest_percent);
+        Some(format!("the slowest client of {name} reached {share}"))
+    } else {
+        None
+    }
+}
+
+/// Sets a share beside its limit, with as many digits as tell them apart.
+fn compared(share: f64, limit: f64) -> String {
+    let (mut of, limit) = (percent(share), percent(limit));
+    if of == limit {
+        of = format!("{share:.3} %");
+    }
+    format!("{of} of its rate, and the limit is {limit}")
 }
 
 /// Says that operations took too long on average.

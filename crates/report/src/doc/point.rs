@@ -259,7 +259,7 @@ pub struct OfferedDoc {
     pub answered: Option<u64>,
     /// Whether the requested rate was not reached. Fewer operations were then
     /// answered than were due, by more than 1 %, and by more than are due in 100 ms.
-    /// Absent without a rate.
+    /// Where load points count units, the limits of the unit decide. Absent without a rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_missed: Option<bool>,
     /// Number of operations sent more than a millisecond after they were due.
@@ -351,7 +351,10 @@ impl LoadPointDoc {
     /// that had the CPUs. Where a rate was reached, its throughput is what was asked for.
     #[must_use]
     pub fn is_client_limited(&self) -> bool {
-        let reached = self.rated().is_some() && !self.misses_rate();
+        // Units need less than their whole rate.
+        let mut parts = self.populations.iter().filter_map(|part| part.reached);
+        let whole = parts.all(|reached| reached.mean_percent >= 99.0);
+        let reached = self.rated().is_some() && !self.misses_rate() && whole;
         self.generator_limited == Some(true) && self.old_reason() == OldReason::Limited && !reached
     }
 

@@ -131,11 +131,11 @@ pub struct PopulationPointDoc {
 /// What the clients of a population were asked for, and what they reached of it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ReachedDoc {
-    /// Operations per second that were due of each client, on average.
+    /// Operations per second that were asked of each client.
     pub requested_ops_per_s: f64,
-    /// Percent of the due operations that were answered.
+    /// Operations answered in the window, in percent of those that were due in it.
     pub mean_percent: f64,
-    /// Percent of its due operations that the slowest client had answered.
+    /// The same of the client with the smallest share.
     pub slowest_percent: f64,
 }
 

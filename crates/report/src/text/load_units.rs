@@ -16,10 +16,15 @@ pub fn load_units(doc: &RunDoc, curve: &Curve<'_>) -> Option<Table> {
     let name = units::plain(&unit.name);
     let mut columns = vec![Column::number(&name), Column::text("population")];
     columns.extend(["clients", "ops/s asked", "reached", "slowest"].map(Column::number));
+    let longest = unit.mean_latency_ns.map(|limit| {
+        let limit = units::latency(limit as f64);
+        format!(", and up to a mean response time of {limit}")
+    });
     let mut notes = vec![format!(
-        "ops/s of each client, and percent of it; valid from {}, and {} of the slowest",
+        "ops/s of each client, and percent of it; valid from {}, from {} for the slowest client{}",
         percent(unit.mean_percent),
-        percent(unit.slowest_percent)
+        percent(unit.slowest_percent),
+        longest.unwrap_or_default()
     )];
     let is_doubted = curve.rows.iter().any(|row| !row.is_valid());
     notes.extend(is_doubted.then(|| "!: not valid".to_owned()));

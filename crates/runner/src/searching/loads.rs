@@ -125,6 +125,12 @@ pub fn check(
         Err(Failure::Usage(format!("{name}: {why}")))
     };
     let max = names.of("max");
+    if work.units.is_some() {
+        return refused(
+            "units",
+            &format!("the search chooses the clients, up to {max}"),
+        );
+    }
     match (kind, work.clients.as_ref().map(ClientList::as_slice)) {
         (FindKind::Clients, Some(_)) => {
             return refused("clients", &format!("the search chooses them, up to {max}"));

@@ -15,7 +15,7 @@ pub(super) struct Laboratory {
 }
 
 /// Values that take the place of others.
-const VALUES: [(&str, &str); 16] = [
+const VALUES: [(&str, &str); 17] = [
     ("-d", WINDOW),
     ("--ramp-up", RAMP),
     ("--repeat", "2"),
@@ -32,6 +32,7 @@ const VALUES: [(&str, &str); 16] = [
     ("--passes", "2"),
     ("--directories", "10"),
     ("--files", "100"),
+    ("--units", "1..2"),
 ];
 const WINDOW: &str = "150ms";
 const RAMP: &str = "20ms";
@@ -214,7 +215,7 @@ fn additions(command: &[String]) -> Vec<String> {
         () if has("searches.toml") || has("curve") => &["--points"],
         () if has("--stages") || has("--soak") => &["-c", "-d", "--ramp-up"],
         // Populations need some.
-        () if has("--clients") => &["-c"],
+        () if has("--clients") || has("--units") => &["-c"],
         () if has("--loops") => &["-d", "--ramp-up", "--ramp-down"],
         () => &[],
     };

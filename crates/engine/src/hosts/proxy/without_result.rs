@@ -1,6 +1,6 @@
 //! A host that has no result: it is lost, or it has said why.
 
-use smbench_model::record::{Dropout, HostRecord, SetupPhase};
+use smbench_model::record::{Dropout, HostRecord, Recorder, SetupPhase};
 use tokio::sync::mpsc;
 
 use super::ProxyAssignment;
@@ -8,6 +8,7 @@ use crate::hosts::message::HostFailure;
 use crate::smb::session::SessionError;
 use crate::worker::assignment::{WorkerMessage, WorkerResult};
 use crate::worker::figures::PopulationEnd;
+use crate::worker::schedule::Position;
 
 /// Why a host has no result.
 pub(super) enum Stop {
@@ -27,6 +28,17 @@ pub(super) struct Carried {
     pub(super) operations: u64,
     pub(super) bytes: u64,
     pub(super) errors: u64,
+}
+
+impl Carried {
+    /// Adds the operations of an interval.
+    pub(super) fn add(&mut self, place: Position, recorder: &Recorder) {
+        if matches!(place, Position::Window(_)) {
+            self.operations += recorder.all().count();
+            self.bytes += recorder.bytes_carried();
+        }
+        self.errors += recorder.ops().map(|(_, op)| op.errors).sum::<u64>();
+    }
 }
 
 /// Returns the result for a host that has none: its clients have dropped out. A lost host ends

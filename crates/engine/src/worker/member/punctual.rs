@@ -61,7 +61,7 @@ impl<S> Member<S> {
             slowest_ppm: answered
                 .saturating_mul(1_000_000)
                 .checked_div(due)
-                .map(|ppm| ppm as u32),
+                .map(|ppm| ppm.min(u32::MAX.into()) as u32),
             frames: frames.unwrap_or_default(),
             ..self.punctuality
         }

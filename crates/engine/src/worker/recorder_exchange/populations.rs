@@ -12,7 +12,7 @@ pub(super) struct PopulationTimeline {
     pub(super) timeline: Timeline,
     /// The numbers of its workers among all, in ascending order.
     workers: Vec<usize>,
-    /// The intervals that are complete for the population, but not for all.
+    /// The intervals that are complete for the population, but not for all, in their order.
     ended: VecDeque<(NextInterval, Recorder)>,
 }
 

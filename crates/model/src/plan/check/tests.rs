@@ -201,7 +201,7 @@ fn populations_fit_together() {
         ),
         (
             |plan| add(plan, BOTH).generator.parts = PartRecords::Kept,
-            "there are several populations: documents of the parts of hosts are not possible",
+            "there are several populations: leave out parts",
         ),
         (
             |plan| add(plan, BOTH).work.populations[1].outstanding = 0,

@@ -46,6 +46,9 @@ impl PlanSources<'_> {
         self.check_populations()?;
         let run = (*options).clone().or(profile.spec.run.clone());
         let unit = self.unit(&run.work)?;
+        if unit.is_some() && run.sessions.churn.is_some() {
+            return Err(self.in_option("churn", PopulationProblem::UnitChurn.into()));
+        }
         let points = match &unit {
             Some(unit) => self.clients_of_units(unit)?,
             None => run.work.clients.clone().map_or(vec![CLIENTS], Vec::from),

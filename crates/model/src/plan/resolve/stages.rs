@@ -68,7 +68,8 @@ impl PlanSources<'_> {
         let is_given =
             self.options.work.clients.is_some() || self.profile.spec.run.work.clients.is_some();
         let is_soak = stages.purpose == StagesPurpose::Soak;
-        is_soak && !is_given && !self.profile.spec.population.is_empty()
+        let spec = &self.profile.spec;
+        is_soak && !is_given && !spec.population.is_empty() && spec.unit.is_none()
     }
 
     /// Returns the rows of a soak.
@@ -91,7 +92,10 @@ impl PlanSources<'_> {
                 "stages and soaks say how long the load takes: drop this option",
             );
         }
-        if given.units.is_some() {
+        // Clients of the command line go before units of the profile.
+        if given.units.is_some()
+            && (self.options.work.units.is_some() || self.options.work.clients.is_none())
+        {
             return fail(
                 "units",
                 "stages and soaks count clients: give clients in place of units",

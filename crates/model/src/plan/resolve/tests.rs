@@ -2,6 +2,7 @@
 
 mod manual;
 mod populations;
+mod units;
 
 use std::sync::Arc;
 

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde_json::json as value;
+use smbench_model::load::{LoadModel, Spacing};
 use smbench_model::record::{PopulationRecord, Punctuality, RunRecord};
 use smbench_model::unit::{LoadUnit, UnitLimits};
 use smbench_model::work::Population;
@@ -45,6 +46,10 @@ fn record(builds: Answers, checks: Answers, limits: UnitLimits) -> RunRecord {
         share: Some(50.0),
         per_unit: Some(2),
         clients: vec![4],
+        load: LoadModel::Rate {
+            rate: "25/client".parse().unwrap(),
+            arrivals: Spacing::Fixed,
+        },
         ..record.plan.only().clone()
     };
     record.plan.work.populations = vec![of("build"), of("check")];
@@ -90,7 +95,7 @@ fn a_load_point_of_units_says_what_each_client_reached() {
     JOB  population  clients  ops/s asked  reached  slowest
       2  build             4         25.0    100 %    100 %
       2  check             4         25.0     96 %     80 %
-    ops/s of each client, and percent of it; valid from 95 %, and 75 % of the slowest
+    ops/s of each client, and percent of it; valid from 95 %, from 75 % for the slowest client
     ");
 }
 
@@ -110,15 +115,17 @@ fn a_load_point_of_units_is_valid_within_their_limits() {
     for (checks, limits, reason) in [
         (slow(950, 750_000), usual, None),
         (
-            slow(949, 750_000),
+            slow(930, 750_000),
             usual,
-            Some("check reached 94.9 % of its rate, and the limit is 95 %"),
+            Some("check reached 93 % of its rate, and the limit is 95 %"),
         ),
         (
-            slow(990, 749_000),
+            slow(990, 730_000),
             usual,
-            Some("the slowest client of check reached 74.9 % of its rate, and the limit is 75 %"),
+            Some("the slowest client of check reached 73 % of its rate, and the limit is 75 %"),
         ),
+        // What is due in the last 100 ms may be missing, and one of 250 operations.
+        (slow(990, 747_000), usual, None),
         (slow(300, 200_000), loose, None),
         (ALL, of_latency(1_000_000), None),
         (ALL, of_latency(1), Some("and the limit is 1.00 us")),
