@@ -217,8 +217,11 @@ pub(crate) fn summary(
     load_points: &[LoadPointDoc],
 ) -> (Vec<RepeatsDoc>, Option<PeakDoc>, Option<CurveDoc>) {
     let curve = Curve::of(load_points);
-    // At one rate, the number of clients is no load.
-    let is_curve = |point: &LoadPointDoc| point.rate.is_some() || point.rated().is_none();
+    // At one rate, the number of clients is no load. Units have a rate each.
+    let counts_units = |point: &LoadPointDoc| point.units.is_some();
+    let is_curve = |point: &LoadPointDoc| {
+        point.rate.is_some() || point.rated().is_none() || counts_units(point)
+    };
     let is_curve = load_points.iter().all(is_curve);
     let overall = is_curve.then(|| curve.overall()).flatten();
     let repeats = curve.rows.iter().filter_map(CurveRow::pooled).collect();

@@ -64,9 +64,10 @@ use crate::units::{self, labelled};
 
 /// Returns the tables that belong to the one of load points.
 pub fn tables_of_load_points(doc: &RunDoc, curve: &Curve<'_>) -> impl Iterator<Item = Table> {
+    let units = load_units(doc, curve);
     let tables = [
-        populations(curve),
-        load_units(doc, curve),
+        populations(curve).filter(|_| units.is_none()),
+        units,
         jobs(doc),
         failover(doc),
         blackouts(doc),

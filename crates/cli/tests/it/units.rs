@@ -70,8 +70,9 @@ fn load_points_of_units_have_clients_of_each_population() {
             );
         }
     }
+    assert!(doc["curve"].is_object(), "{}", doc["curve"]);
     assert!(text.contains("JOB of 3 clients"), "{text}");
-    assert!(text.contains("ops/s asked"), "{text}");
+    assert!(text.contains("asked/s"), "{text}");
 }
 
 #[test]

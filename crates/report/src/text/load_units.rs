@@ -2,6 +2,8 @@
 
 use crate::curve::{Curve, CurveRow};
 use crate::doc::{LoadPointDoc, PopulationPointDoc, ReachedDoc, RunDoc};
+use crate::doubt::Doubt;
+use crate::latency::LatencyDoc;
 use crate::population::PopulationRow;
 use crate::statistics::Estimate;
 use crate::table::{Cell, Column, Table};
@@ -15,17 +17,26 @@ pub fn load_units(doc: &RunDoc, curve: &Curve<'_>) -> Option<Table> {
     let rows: Vec<_> = rows.flat_map(of_load).collect();
     let name = units::plain(&unit.name);
     let mut columns = vec![Column::number(&name), Column::text("population")];
-    columns.extend(["clients", "ops/s asked", "reached", "slowest"].map(Column::number));
+    let numbers = [
+        "clients", "asked/s", "reached", "slowest", "mean", "p99", "errors",
+    ];
+    columns.extend(numbers.map(Column::number));
     let longest = unit.mean_latency_ns.map(|limit| {
         let limit = units::latency(limit as f64);
         format!(", and up to a mean response time of {limit}")
     });
     let mut notes = vec![format!(
-        "ops/s of each client, and percent of it; valid from {}, from {} for the slowest client{}",
+        "asked/s: operations of each client; reached: percent of them, valid from {}, from {} for \
+         the slowest client{}",
         percent(unit.mean_percent),
         percent(unit.slowest_percent),
         longest.unwrap_or_default()
     )];
+    let doubts = curve
+        .rows
+        .iter()
+        .map(|row| Doubt::of_time(&row.passes, 99.0));
+    notes.extend(Doubt::notes(doubts));
     let is_doubted = curve.rows.iter().any(|row| !row.is_valid());
     notes.extend(is_doubted.then(|| "!: not valid".to_owned()));
     (!rows.is_empty()).then(|| Table {
@@ -59,6 +70,16 @@ fn of_load(row: &CurveRow<'_>) -> Vec<Vec<Cell>> {
         let slowest = parts.iter().map(|(_, reached)| reached.slowest_percent);
         let slowest = slowest.min_by(f64::total_cmp);
         let clients = parts.first()?.0;
+        let population = PopulationRow::named(row, name)?;
+        let latencies = population.latency(None);
+        let latency = |percent, of: fn(&LatencyDoc) -> f64| {
+            let mark = if row.is_valid() {
+                Doubt::of_time(&row.passes, percent).mark()
+            } else {
+                mark
+            };
+            Cell::latency(latencies.as_ref().map(of)).marked(mark)
+        };
         Some(vec![
             Cell::of(units, |units| units.to_string()),
             units::plain(name).into(),
@@ -66,6 +87,9 @@ fn of_load(row: &CurveRow<'_>) -> Vec<Vec<Cell>> {
             Cell::of(mean(|reached| reached.requested_ops_per_s), units::rate),
             Cell::of(mean(|reached| reached.mean_percent), percent).marked(mark),
             Cell::of(slowest, percent).marked(mark),
+            latency(50.0, |doc| doc.mean),
+            latency(99.0, |doc| doc.p99 as f64),
+            Cell::count(population.errors(None).unwrap_or(0)),
         ])
     });
     cells.collect()

@@ -92,10 +92,10 @@ fn a_load_point_of_units_says_what_each_client_reached() {
         .to_text();
     insta::assert_snapshot!(table, @r"
     JOB of 4 clients
-    JOB  population  clients  ops/s asked  reached  slowest
-      2  build             4         25.0    100 %    100 %
-      2  check             4         25.0     96 %     80 %
-    ops/s of each client, and percent of it; valid from 95 %, from 75 % for the slowest client
+    JOB  population  clients  asked/s  reached  slowest     mean      p99  errors
+      2  build             4     25.0    100 %    100 %  1.26 ms  2.00 ms       0
+      2  check             4     25.0     96 %     80 %  1.26 ms  2.00 ms       0
+    asked/s: operations of each client; reached: percent of them, valid from 95 %, from 75 % for the slowest client
     ");
 }
 
