@@ -24,7 +24,7 @@ pub trait RunObserver {
     /// Tells the operations of an interval of the window.
     fn interval(&self, _interval: &MeasuredInterval<'_>) {}
 
-    /// Tells the load points so far, before they are saved.
+    /// Tells the load points so far, before they are saved. Of many, it does not tell each.
     fn points(&self, _doc: &RunDoc) {}
 
     /// Tells what the next run is a part of.

@@ -1,28 +1,34 @@
 //! Observer of a run. It tells the progress, saves each load point at once, and
 //! writes the interval log.
 
+mod growing;
+mod log;
+
 use std::ffi::OsString;
-use std::fs::File;
-use std::io;
-use std::path::{self, Path, PathBuf};
+use std::path::{self, Path};
 
 use smbench_engine::run::{MeasuredInterval, Observer, Progress};
 use smbench_model::plan::Plan;
 use smbench_model::record::{LoadPointRecord, RunRecord};
 use smbench_report::doc::{GrowingDoc, LoadPointDoc};
 use smbench_report::text::{height, reason_in_brief};
-use smbench_report::{Disclosure, IntervalLog, RunDoc};
+use smbench_report::{Disclosure, RunDoc};
 
+use self::growing::{Growing, RowOf};
+pub use self::log::Log;
 use crate::failure::Failure;
 use crate::observer::RunObserver;
 use crate::request::document;
-use crate::results::{Results, is_special};
+use crate::results::Results;
 use crate::searching::Searching;
 use crate::time_left::TimeLeft;
 use crate::unsaved::Unsaved;
 
 /// Variable with the folder of the results, for commands around a load point.
 const RESULTS: &str = "SMBENCH_POINT_RESULTS";
+
+/// Number of load points up to which each is saved with a document as a whole.
+const WHOLE_MAX: usize = 64;
 
 /// Saves results during a run.
 pub trait SaveResults {
@@ -37,7 +43,7 @@ pub trait SaveResults {
     /// Saves the document of an unfinished run.
     fn save(&mut self, doc: RunDoc) -> Result<(), Failure>;
 
-    /// Adds a load point, which a stage under load has become, to the document.
+    /// Adds a load point to the document: a stage under load, or one of many.
     fn grow(&mut self, _doc: &mut GrowingDoc, _row: &LoadPointDoc) -> Result<(), Failure> {
         Ok(())
     }
@@ -54,59 +60,6 @@ impl SaveResults for &mut Results {
 
     fn grow(&mut self, doc: &mut GrowingDoc, row: &LoadPointDoc) -> Result<(), Failure> {
         Results::grow(self, doc, row)
-    }
-}
-
-/// The document of a load with stages, to which each stage is added when it has ended.
-struct Growing {
-    /// What is known of the run before its load.
-    record: RunRecord,
-    /// `None` before the first stage has ended.
-    doc: Option<GrowingDoc>,
-}
-
-/// The requested interval log.
-pub struct Log {
-    path: PathBuf,
-    /// The log; created with the first interval, so that a run that measures nothing
-    /// leaves none.
-    log: Option<IntervalLog<File>>,
-    written: io::Result<()>,
-}
-
-impl Log {
-    /// Creates a log at `path`.
-    pub fn create(path: &Path) -> Result<Self, Failure> {
-        // A pipe is opened at once. That loses no data, and its reader may have to
-        // be waited for.
-        let file = is_special(path).then(|| File::create(path));
-        let file = file.transpose().map_err(Failure::write(path))?;
-        Ok(Self {
-            path: path.to_owned(),
-            log: file.map(IntervalLog::new),
-            written: Ok(()),
-        })
-    }
-
-    /// Adds an interval, unless an earlier one could not be written. A log that
-    /// ends early is easy to notice, but one with a gap is not.
-    fn add(&mut self, interval: &MeasuredInterval<'_>) {
-        if self.written.is_ok() {
-            self.written = self.write(interval);
-        }
-    }
-
-    fn write(&mut self, interval: &MeasuredInterval<'_>) -> io::Result<()> {
-        let log = match &mut self.log {
-            Some(log) => log,
-            none => none.insert(IntervalLog::new(File::create(&self.path)?)),
-        };
-        log.write(interval)
-    }
-
-    /// Completes the log.
-    pub fn close(self) -> Result<(), Failure> {
-        self.written.map_err(Failure::write(&self.path))
     }
 }
 
@@ -150,8 +103,11 @@ pub struct Watch<'a, K> {
     unsaved: Unsaved,
     /// The search whose probes the load points are, if there is one.
     searching: Option<Searching>,
-    /// The document under load, if the load has stages.
+    /// The document to which load points are added, if the load has stages, or if the run has many
+    /// load points.
     growing: Option<Growing>,
+    /// Number of load points of the document when it was last saved as a whole.
+    whole: usize,
 }
 
 /// Function that reports an interval of the window.
@@ -178,6 +134,7 @@ impl<'a, K: SaveResults> Watch<'a, K> {
             unsaved: unsaved.clone(),
             searching: None,
             growing: None,
+            whole: 0,
         }
     }
 
@@ -197,8 +154,18 @@ impl<'a, K: SaveResults> Watch<'a, K> {
         self.log.map_or(Ok(()), Log::close)
     }
 
-    /// Saves the document of an unfinished run, if it has results.
+    /// Saves the document of an unfinished run, if it has results. Of many load points, the last
+    /// one is added alone, unless they have doubled.
     fn save(&mut self, record: &RunRecord) {
+        let points = record.load_points.len();
+        let is_of_many = self.searching.is_none() && points > WHOLE_MAX;
+        if let Some(last) = record.load_points.last()
+            && is_of_many
+            && points < 2 * self.whole
+        {
+            self.part.left.measured(self.part.plan);
+            return self.grow(last, RowOf::LoadPoint);
+        }
         let mut doc = document(record, self.disclosure.clone());
         if !doc.is_measured() {
             // Such a result is handled at the end of the run.
@@ -210,6 +177,9 @@ impl<'a, K: SaveResults> Watch<'a, K> {
         self.part.left.measured(self.part.plan);
         self.observer.points(&doc);
         let lines = self.point_line(&doc);
+        if is_of_many || points == WHOLE_MAX {
+            (self.whole, self.growing) = (points, Some(Growing::after(record, &doc)));
+        }
         let saved = self.keep.save(doc);
         self.saved(saved);
         // After it is saved, because a reader of the lines may block.
@@ -226,22 +196,15 @@ impl<'a, K: SaveResults> Watch<'a, K> {
         }
     }
 
-    /// Adds the row of a stage to the document.
-    fn grow(&mut self, row: &LoadPointRecord) {
+    /// Adds a load point to the document.
+    fn grow(&mut self, row: &LoadPointRecord, of: RowOf) {
         let Some(growing) = &mut self.growing else {
             return;
         };
-        growing.record.load_points = vec![row.clone()];
-        let mut doc = document(&growing.record, self.disclosure.clone());
-        growing.record.load_points.clear();
-        (doc.peak, doc.soak) = (None, None);
-        let Some(row) = doc.load_points.pop().map(LoadPointDoc::under_load) else {
-            return;
-        };
-        let file = growing.doc.get_or_insert_with(|| GrowingDoc::of(&doc));
-        let saved = self.keep.grow(file, &row);
+        let (file, doc) = growing.add(row, of, &self.disclosure);
+        let row = doc.load_points.last();
+        let saved = row.map_or(Ok(()), |row| self.keep.grow(file, row));
         self.saved(saved);
-        doc.load_points.push(row);
         let line = self.point_line(&doc);
         line.iter().for_each(|line| self.observer.note(line));
     }
@@ -321,14 +284,12 @@ impl<K: SaveResults> Observer for Watch<'_, K> {
     fn run_begins(&mut self, record: &RunRecord) {
         // A later pass is saved when it has ended.
         let grows = record.plan.work.stages.is_some() && record.plan.work.repeat == 1;
-        self.growing = grows.then(|| Growing {
-            record: record.clone(),
-            doc: None,
-        });
+        self.growing = grows.then(|| Growing::of(record));
+        self.whole = 0;
     }
 
     fn stage_ended(&mut self, row: &LoadPointRecord) {
-        self.grow(row);
+        self.grow(row, RowOf::Stage);
     }
 
     fn load_point_ended(&mut self, record: &RunRecord) {

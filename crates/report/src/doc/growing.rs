@@ -1,4 +1,4 @@
-//! A document that grows under load: each finished load point is added to its file at once.
+//! A document that grows: each finished load point is added to its file at once.
 //!
 //! The load points that are in the file stay there. They are copied from one version of the file
 //! to the next, so that a run of many load points needs no memory for them.
@@ -16,11 +16,16 @@ use super::run::RunDoc;
 /// Key of the load points, which are last in the file.
 const LOAD_POINTS: &str = "load_points";
 
+/// Bytes between two load points.
+const BETWEEN: &[u8] = b",\n";
+
 /// A document without an end.
 #[derive(Debug)]
 pub struct GrowingDoc {
     /// The document without its load points and without the last brace.
     head: String,
+    /// Load points of the document that it began with, until they are in the file.
+    begun: Vec<LoadPointDoc>,
     /// The last version of the file.
     last: Option<File>,
     /// Bytes of the load points in it, with the commas between them.
@@ -28,7 +33,7 @@ pub struct GrowingDoc {
 }
 
 impl GrowingDoc {
-    /// Begins with the head of a document. Its load points are left out.
+    /// Begins with a document and its load points.
     #[must_use]
     pub fn of(doc: &RunDoc) -> Self {
         let mut head = match serde_json::to_value(doc) {
@@ -39,6 +44,7 @@ impl GrowingDoc {
         let head = Value::Object(head).to_string();
         Self {
             head: head.strip_suffix('}').unwrap_or(&head).to_owned(),
+            begun: doc.load_points.clone(),
             last: None,
             rows: 0,
         }
@@ -81,6 +87,7 @@ impl GrowingDoc {
     fn keep(&mut self, written: Option<WrittenRows>) {
         if let Some(WrittenRows { file, rows }) = written {
             (self.last, self.rows) = (Some(file), rows);
+            self.begun = Vec::new();
         }
     }
 
@@ -88,7 +95,10 @@ impl GrowingDoc {
     fn write(&self, row: &LoadPointDoc, file: &mut File) -> io::Result<WrittenRows> {
         let head = format!("{},\"{LOAD_POINTS}\":[", self.head);
         file.write_all(head.as_bytes())?;
-        let mut rows = 0;
+        let begun = self.begun.iter().map(serde_json::to_vec);
+        let begun = begun.collect::<Result<Vec<_>, _>>()?.join(BETWEEN);
+        let mut rows = begun.len() as u64;
+        file.write_all(&begun)?;
         if let Some(last) = &self.last {
             let mut last = last.try_clone()?;
             last.seek(SeekFrom::Start(head.len() as u64))?;
@@ -96,8 +106,10 @@ impl GrowingDoc {
             if rows != self.rows {
                 return Err(io::Error::other("its last version became shorter"));
             }
-            file.write_all(b",\n")?;
-            rows += 2;
+        }
+        if rows > 0 {
+            file.write_all(BETWEEN)?;
+            rows += BETWEEN.len() as u64;
         }
         let row = serde_json::to_vec(row)?;
         file.write_all(&row)?;

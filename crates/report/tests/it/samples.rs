@@ -238,8 +238,7 @@ pub(crate) fn book(ops: &mut Tally, phase: Phase, book: impl FnOnce(&mut Recorde
 /// 1 ms in each second. It also has a quarter as many writes at 2 ms, and one flush
 /// at 30 ms. Each is made once, because histograms without optimisation take their time.
 pub(crate) fn point(clients: u32, repeat: u32, reads: u64) -> LoadPointRecord {
-    static MADE: LazyLock<Mutex<HashMap<(u32, u32, u64), LoadPointRecord>>> =
-        LazyLock::new(Mutex::default);
+    static MADE: LazyLock<Mutex<MadePoints>> = LazyLock::new(Mutex::default);
     let known = MADE.lock().unwrap().get(&(clients, repeat, reads)).cloned();
     known.unwrap_or_else(|| {
         let point = made(clients, repeat, reads);
@@ -248,6 +247,9 @@ pub(crate) fn point(clients: u32, repeat: u32, reads: u64) -> LoadPointRecord {
         point
     })
 }
+
+/// Load points by their clients, pass and reads.
+type MadePoints = HashMap<(u32, u32, u64), LoadPointRecord>;
 
 fn made(clients: u32, repeat: u32, reads: u64) -> LoadPointRecord {
     let mut second = Recorder::default();
