@@ -43,6 +43,11 @@ pub trait SaveResults {
     /// Saves the document of an unfinished run.
     fn save(&mut self, doc: RunDoc) -> Result<(), Failure>;
 
+    /// Returns whether load points can be added to the document one by one.
+    fn can_grow(&self) -> bool {
+        false
+    }
+
     /// Adds a load point to the document: a stage under load, or one of many.
     fn grow(&mut self, _doc: &mut GrowingDoc, _row: &LoadPointDoc) -> Result<(), Failure> {
         Ok(())
@@ -56,6 +61,10 @@ impl SaveResults for &mut Results {
 
     fn save(&mut self, doc: RunDoc) -> Result<(), Failure> {
         Results::save(self, &doc)
+    }
+
+    fn can_grow(&self) -> bool {
+        true
     }
 
     fn grow(&mut self, doc: &mut GrowingDoc, row: &LoadPointDoc) -> Result<(), Failure> {
@@ -158,7 +167,8 @@ impl<'a, K: SaveResults> Watch<'a, K> {
     /// one is added alone, unless they have doubled.
     fn save(&mut self, record: &RunRecord) {
         let points = record.load_points.len();
-        let is_of_many = self.searching.is_none() && points > WHOLE_MAX;
+        let can_grow = self.searching.is_none() && self.keep.can_grow();
+        let is_of_many = can_grow && points > WHOLE_MAX;
         if let Some(last) = record.load_points.last()
             && is_of_many
             && points < 2 * self.whole
@@ -177,7 +187,7 @@ impl<'a, K: SaveResults> Watch<'a, K> {
         self.part.left.measured(self.part.plan);
         self.observer.points(&doc);
         let lines = self.point_line(&doc);
-        if is_of_many || points == WHOLE_MAX {
+        if can_grow && points >= WHOLE_MAX {
             (self.whole, self.growing) = (points, Some(Growing::after(record, &doc)));
         }
         let saved = self.keep.save(doc);
@@ -283,7 +293,8 @@ impl<K: SaveResults> Observer for Watch<'_, K> {
 
     fn run_begins(&mut self, record: &RunRecord) {
         // A later pass is saved when it has ended.
-        let grows = record.plan.work.stages.is_some() && record.plan.work.repeat == 1;
+        let work = &record.plan.work;
+        let grows = work.stages.is_some() && work.repeat == 1;
         self.growing = grows.then(|| Growing::of(record));
         self.whole = 0;
     }
