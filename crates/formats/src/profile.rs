@@ -386,7 +386,8 @@ mod tests {
                 .to_string(),
             "profile my.toml, line 2, column 1: unknown field `read`, expected one of `name`, \
              `description`, `read_percent`, `split`, `access`, `flush_every_writes`, `files`, \
-             `tree`, `sizes`, `operations`, `pattern`, `netbench`, `population`, `stream`, `run`"
+             `tree`, `sizes`, `operations`, `pattern`, `netbench`, `population`, `unit`, `unit_limits`, \
+             `stream`, `run`"
         );
     }
 
