@@ -78,7 +78,7 @@ pub struct RunDoc {
     /// The highest valid load point; `null` if there is none.
     pub peak: Option<PeakDoc>,
     /// One number for the curve. Absent with fewer than three load points, in runs at a
-    /// rate, and in documents of releases that did not compute it.
+    /// rate that count no units, and in documents of releases that did not compute it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub curve: Option<CurveDoc>,
     /// Whether anything drifted in a soak. Absent unless the run is one.

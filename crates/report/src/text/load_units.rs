@@ -25,16 +25,20 @@ pub fn load_units(doc: &RunDoc, curve: &Curve<'_>) -> Option<Table> {
         let limit = units::latency(limit as f64);
         format!(", and up to a mean response time of {limit}")
     });
-    let mut notes = vec![format!(
-        "asked/s: operations of each client; reached: percent of them, valid from {}, from {} for \
-         the slowest client{}",
-        percent(unit.mean_percent),
-        percent(unit.slowest_percent),
-        longest.unwrap_or_default()
-    )];
+    let mut notes = vec![
+        "asked/s: operations of each client, where a sequence of requests counts once".to_owned(),
+        format!(
+            "reached: percent of them, valid from {}, from {} for the slowest client{}",
+            percent(unit.mean_percent),
+            percent(unit.slowest_percent),
+            longest.unwrap_or_default()
+        ),
+        "operations that were due in the last 100 ms may be missing".to_owned(),
+    ];
     let doubts = curve
         .rows
         .iter()
+        .filter(|row| row.is_valid())
         .map(|row| Doubt::of_time(&row.passes, 99.0));
     notes.extend(Doubt::notes(doubts));
     let is_doubted = curve.rows.iter().any(|row| !row.is_valid());

@@ -128,7 +128,7 @@ pub fn check(
     if work.units.is_some() {
         return refused(
             "units",
-            &format!("the search chooses the clients, up to {max}"),
+            &format!("the search chooses the clients, up to {max}: drop it"),
         );
     }
     match (kind, work.clients.as_ref().map(ClientList::as_slice)) {

@@ -59,14 +59,17 @@ pub enum PopulationProblem {
     #[error("load points count {0}: drop clients and share, per_unit decides")]
     UnitAndClients(String),
     /// The clients of a unit have no rate.
-    #[error("every client of a {0} needs a rate: give one, such as rate = \"50/client\"")]
+    #[error(
+        "every client of a {0} needs a rate of its own: give one for each client, such as rate = \
+         \"50/client\""
+    )]
     UnitRate(String),
     /// Clients of units come and go.
     #[error("the clients of units stay under load: drop churn")]
     UnitChurn,
     /// A limit of units is not a percentage.
-    #[error("unit_limits: {0} is no percentage: give 0 to 100")]
-    UnitLimit(f64),
+    #[error("unit_limits: {0} is {1}: give a percentage from 0 to 100")]
+    UnitLimit(&'static str, f64),
     /// There are too many clients.
     #[error(
         "{units} units of {clients} clients are too many: at most {CLIENTS_MAX} clients are possible"

@@ -190,6 +190,11 @@ impl PlanSources<'_> {
                 }
                 _ => false,
             };
+            if !follows && matches!(population.load, LoadModel::Rate { .. }) {
+                return fail(
+                    "a population at a rate does not follow numbers of clients: give it no rate",
+                );
+            }
             if !follows {
                 return fail(
                     "a recording with its times and a stream keep their own pace, without stages",

@@ -27,9 +27,13 @@ impl PlanSources<'_> {
             return Err(self.in_profile(PopulationProblem::Unit.into()));
         }
         let limits = spec.unit_limits.unwrap_or_default();
-        let mut percents = [limits.slowest_percent, limits.mean_percent].into_iter();
-        if let Some(wrong) = percents.find(|percent| !(0.0..=100.0).contains(percent)) {
-            return Err(self.in_profile(PopulationProblem::UnitLimit(wrong).into()));
+        let percents = [
+            ("slowest_percent", limits.slowest_percent),
+            ("mean_percent", limits.mean_percent),
+        ];
+        let mut percents = percents.into_iter();
+        if let Some((key, wrong)) = percents.find(|(_, of)| !(0.0..=100.0).contains(of)) {
+            return Err(self.in_profile(PopulationProblem::UnitLimit(key, wrong).into()));
         }
         let clients = spec.population.iter().filter_map(|table| table.per_unit);
         let clients = clients.fold(0, u32::saturating_add);

@@ -95,7 +95,9 @@ fn a_load_point_of_units_says_what_each_client_reached() {
     JOB  population  clients  asked/s  reached  slowest     mean      p99  errors
       2  build             4     25.0    100 %    100 %  1.26 ms  2.00 ms       0
       2  check             4     25.0     96 %     80 %  1.26 ms  2.00 ms       0
-    asked/s: operations of each client; reached: percent of them, valid from 95 %, from 75 % for the slowest client
+    asked/s: operations of each client, where a sequence of requests counts once
+    reached: percent of them, valid from 95 %, from 75 % for the slowest client
+    operations that were due in the last 100 ms may be missing
     ");
 }
 

@@ -84,17 +84,17 @@ fn units_that_cannot_be_are_refused_with_the_reason() {
         (
             "rate = \"10/client\"",
             "",
-            "every client of a JOB needs a rate",
+            "every client of a JOB needs a rate of its own",
         ),
         (
             "rate = \"10/client\"",
             "rate = \"100\"",
-            "every client of a JOB needs a rate",
+            "every client of a JOB needs a rate of its own",
         ),
         (
             "unit = \"JOB\"",
             "unit = \"JOB\"\nunit_limits.mean_percent = 101",
-            "101 is no percentage",
+            "mean_percent is 101",
         ),
     ] {
         let text = JOBS.replacen(from, to, 1);
