@@ -200,7 +200,7 @@ fn is_setting(key: &str, of_plans: &[Map<String, Value>; 2]) -> bool {
 /// Returns all values of a document apart from numbers, by key.
 fn facts(run: &RunDoc) -> Map<String, Value> {
     let mut facts = Map::new();
-    flatten("plan", json(&run.plan), &mut facts);
+    flatten("plan", json(&of_any_load(&run.plan)), &mut facts);
     flatten("server", json(&run.server), &mut facts);
     facts.remove(OTHERWISE);
     let mixed = run.server.mixed_passes().map(Value::from);
@@ -212,6 +212,20 @@ fn facts(run: &RunDoc) -> Map<String, Value> {
     let scope = CpuOf::over(&run.load_points).map(CpuOf::name);
     flatten(SERVER_CPU, json(&scope), &mut facts);
     facts
+}
+
+/// Returns a plan without what follows from its load points: the clients of populations that have
+/// a part of them. Those of others are the same at each load point.
+fn of_any_load(plan: &PlanDoc) -> PlanDoc {
+    let mut plan = plan.clone();
+    for population in &mut plan.populations {
+        population.bytes_on_share = 0;
+        if population.share.is_some() || population.per_unit.is_some() {
+            population.clients.clear();
+        }
+        population.clients.dedup();
+    }
+    plan
 }
 
 fn json(part: &impl Serialize) -> Value {

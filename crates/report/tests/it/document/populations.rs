@@ -1,5 +1,6 @@
 //! Several populations in a document, in tables, in CSV and in conditions.
 
+use std::path::Path;
 use std::time::Duration;
 
 use serde_json::json as value;
@@ -11,6 +12,7 @@ use smbench_model::record::{
 };
 use smbench_model::work::Population;
 use smbench_protocol::NtStatus;
+use smbench_report::compare::{Input, compare};
 use smbench_report::text::{interference, operations_of_populations, populations};
 use smbench_report::{Curve, RunDoc, Threshold, render, write_csv};
 
@@ -324,4 +326,20 @@ fn interference_sets_a_population_alone_beside_the_others() {
     factor: together, divided by alone
     ");
     assert!(interference(&[], &document(&curve())).is_none());
+}
+
+/// A run with further load points is compared where both have one. Other shares are other work.
+#[test]
+fn runs_of_populations_with_other_load_points_are_compared() {
+    let few = company(&[8, 20]);
+    let other_work = |record: &RunRecord| -> Vec<String> {
+        let input = |name: &str, record| Input::of_run(Path::new(name), document(record));
+        let compared = compare(&[input("few.json", &few), input("other.json", record)]).unwrap();
+        let differences = compared.pairs.into_iter().flat_map(|pair| pair.workload);
+        differences.map(|difference| difference.key).collect()
+    };
+    assert_eq!(other_work(&company(&[8, 20, 30])), [""; 0]);
+    let mut other = company(&[8, 20]);
+    other.plan.work.populations[0].share = Some(40.0);
+    assert_eq!(other_work(&other), ["plan.populations"]);
 }
