@@ -18,7 +18,7 @@ Deltree "\client1" NT_STATUS_OK
 "#;
 
 /// Long enough to set up the sessions of both parts.
-const LEAD: Duration = Duration::from_secs(5);
+const LEAD: Duration = Duration::from_secs(10);
 
 /// Runs the parts at the same time, and saves them as `part-0.json`, `part-1.json` and so on.
 fn run_parts(place: &Place, (url, password): (&str, &str), ranges: &[&str], more: &[&str]) {
