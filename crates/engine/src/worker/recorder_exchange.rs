@@ -21,7 +21,6 @@ use smbench_model::record::{Recorder, Series, SeriesDetail, Tally};
 use crate::machine::clock;
 use crate::worker::schedule::{Interval, Position};
 use crate::worker::timeline::{EndedInterval, HandedIn, NextInterval, Timeline};
-use hosts::OwnTimeline;
 use populations::PopulationTimeline;
 pub(crate) use stages::StageSums;
 
@@ -57,8 +56,8 @@ struct RecorderQueues {
 
 struct Merging {
     timeline: Timeline,
-    /// The intervals of this host alone, where they are kept.
-    own: Option<OwnTimeline>,
+    /// The intervals of this host alone, where they are kept. Its workers have the first numbers.
+    own: Option<Timeline>,
     /// The intervals of each population alone, if there are several.
     populations: Vec<PopulationTimeline>,
     /// Recorders being merged. It is swapped with [`RecorderQueues::waiting`], so that
@@ -96,10 +95,7 @@ impl RecorderExchange {
                         None => detail,
                     },
                 ),
-                own: own.map(|own| OwnTimeline {
-                    workers: own,
-                    timeline: Timeline::new(own, detail),
-                }),
+                own: own.map(|own| Timeline::new(own, detail)),
                 populations: Vec::new(),
                 taken: Vec::with_capacity(waiting_max + 1),
                 unseen: Vec::new(),
@@ -168,8 +164,8 @@ impl RecorderExchange {
         std::mem::swap(&mut lock(&self.queues).waiting, taken);
         let mut spare = Vec::new();
         for handed in taken.drain(..) {
-            if let Some(own) = own.as_mut().filter(|own| handed.worker < own.workers) {
-                own.timeline.add_copy(&handed, handed.worker, drop);
+            if let Some(own) = own.as_mut().filter(|own| handed.worker < own.workers()) {
+                own.add_copy(&handed, handed.worker, drop);
             }
             for population in &mut *populations {
                 population.add(&handed);

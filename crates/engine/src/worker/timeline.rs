@@ -100,6 +100,11 @@ impl Timeline {
         }
     }
 
+    /// Returns the number of workers.
+    pub(super) const fn workers(&self) -> usize {
+        self.next.len()
+    }
+
     /// Also sums up each stage; `ends` has the index of the first interval after each.
     pub(super) fn divide(&mut self, ends: &[u32]) {
         let stages = ends.iter().map(|&end| StageTally { end, tally: None });

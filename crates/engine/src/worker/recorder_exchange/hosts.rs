@@ -5,13 +5,7 @@ use smbench_model::record::{Recorder, Series, Tally};
 
 use super::{RecorderExchange, lock};
 use crate::worker::schedule::{Interval, Position};
-use crate::worker::timeline::{HandedIn, NextInterval, Timeline};
-
-/// The intervals of the workers of this host, which have the first numbers.
-pub(super) struct OwnTimeline {
-    pub(super) workers: usize,
-    pub(super) timeline: Timeline,
-}
+use crate::worker::timeline::{HandedIn, NextInterval};
 
 impl RecorderExchange {
     /// Hands in a complete interval of another host, whose workers hand in intervals in
@@ -50,6 +44,6 @@ impl RecorderExchange {
     /// [`Self::finish`].
     pub(crate) fn finish_own(&self) -> Option<(Tally, Series)> {
         let own = lock(&self.merging).own.take()?;
-        Some(own.timeline.finish())
+        Some(own.finish())
     }
 }
