@@ -2,7 +2,7 @@
 //! means over passes, response times are pooled. Not here: printing.
 
 use crate::curve::{CurveRow, total};
-use crate::doc::{LoadPointDoc, OpDoc, PopulationPointDoc, is_asked_for};
+use crate::doc::{LoadPointDoc, OpDoc, PopulationPointDoc, ReachedDoc, is_asked_for};
 use crate::latency::{LatencyDoc, pool};
 use crate::statistics::{Estimate, per};
 
@@ -67,6 +67,12 @@ impl<'a> PopulationRow<'a> {
         values.iter().flatten().next()?;
         let rates: Vec<_> = values.iter().map(|value| value.unwrap_or(0.0)).collect();
         Estimate::of(&rates).map(|rates| rates.mean)
+    }
+
+    /// Returns what its clients reached of their rate, over the passes in which that was counted.
+    pub(crate) fn reached(&self) -> Vec<ReachedDoc> {
+        let parts = self.passes.iter();
+        parts.filter_map(|(_, part)| part.reached).collect()
     }
 
     /// Returns its response times.

@@ -1,7 +1,7 @@
 //! Load points of units in a table: what the clients of each population reached of their rate.
 
 use crate::curve::{Curve, CurveRow};
-use crate::doc::{LoadPointDoc, PopulationPointDoc, ReachedDoc, RunDoc};
+use crate::doc::{ReachedDoc, RunDoc};
 use crate::doubt::Doubt;
 use crate::latency::LatencyDoc;
 use crate::population::PopulationRow;
@@ -60,21 +60,14 @@ fn of_load(row: &CurveRow<'_>) -> Vec<Vec<Cell>> {
         .map(f64::from);
     let names = PopulationRow::names(row);
     let cells = names.filter_map(|name| {
-        let of = |pass: &&LoadPointDoc| -> Option<(u32, ReachedDoc)> {
-            let mut parts = pass.populations.iter();
-            let is_named = |part: &&PopulationPointDoc| part.name == name;
-            let part = parts.find(is_named)?;
-            Some((part.clients, part.reached?))
-        };
-        let parts: Vec<_> = row.passes.iter().filter_map(of).collect();
+        let population = PopulationRow::named(row, name)?;
+        let reached = population.reached();
         let mean = |of: fn(&ReachedDoc) -> f64| {
-            let values: Vec<_> = parts.iter().map(|(_, reached)| of(reached)).collect();
+            let values: Vec<_> = reached.iter().map(of).collect();
             Estimate::of(&values).map(|values| values.mean)
         };
-        let slowest = parts.iter().map(|(_, reached)| reached.slowest_percent);
-        let slowest = slowest.min_by(f64::total_cmp);
-        let clients = parts.first()?.0;
-        let population = PopulationRow::named(row, name)?;
+        let slowest = reached.iter().map(|of| of.slowest_percent);
+        let slowest = slowest.min_by(f64::total_cmp)?;
         let latencies = population.latency(None);
         let latency = |percent, of: fn(&LatencyDoc) -> f64| {
             let mark = if row.is_valid() {
@@ -87,10 +80,10 @@ fn of_load(row: &CurveRow<'_>) -> Vec<Vec<Cell>> {
         Some(vec![
             Cell::of(units, |units| units.to_string()),
             units::plain(name).into(),
-            Cell::count(clients.into()),
+            Cell::count(population.clients().into()),
             Cell::of(mean(|reached| reached.requested_ops_per_s), units::rate),
             Cell::of(mean(|reached| reached.mean_percent), percent).marked(mark),
-            Cell::of(slowest, percent).marked(mark),
+            Cell::of(Some(slowest), percent).marked(mark),
             latency(50.0, |doc| doc.mean),
             latency(99.0, |doc| doc.p99 as f64),
             Cell::count(population.errors(None).unwrap_or(0)),
