@@ -52,15 +52,18 @@ const NOT_COMPARED: [&str; 6] = [
 /// Key of the profile's name.
 pub(super) const PROFILE: &str = "plan.profile";
 
-/// Keys of how long operations are measured, and of the random choices. They leave the
-/// operations the same, so they are settings. Without a given seed, `fileio` chooses
+/// Keys of how long operations are measured, of the random choices, and of what makes a load point
+/// of units valid. They leave the operations the same, so they are settings. Without a given seed, `fileio` chooses
 /// another one for each run.
-const SAME_OPERATIONS: [&str; 6] = [
+const SAME_OPERATIONS: [&str; 9] = [
     "plan.duration_s",
     "plan.ramp",
     "plan.ramp_down_s",
     "plan.ramp_up_s",
     "plan.seed",
+    "plan.unit.mean_latency_ns",
+    "plan.unit.mean_percent",
+    "plan.unit.slowest_percent",
     "plan.until_steady_s",
 ];
 
