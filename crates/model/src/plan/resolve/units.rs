@@ -76,17 +76,14 @@ pub(super) fn with_shares(
     tables: &[PopulationSpec],
     unit: Option<&LoadUnit>,
 ) -> Vec<PopulationSpec> {
-    let tables = tables.iter().map(|table| {
-        let percent = |per_unit: u32| {
-            let all = unit.map_or(1, |unit| unit.clients);
-            f64::from(per_unit) * 100.0 / f64::from(all)
-        };
-        PopulationSpec {
-            share: table.share.or(table.per_unit.map(percent)),
-            ..table.clone()
+    let mut tables = tables.to_vec();
+    if let Some(unit) = unit {
+        let percent = |per_unit| f64::from(per_unit) * 100.0 / f64::from(unit.clients);
+        for table in &mut tables {
+            table.share = table.per_unit.map(percent);
         }
-    });
-    tables.collect()
+    }
+    tables
 }
 
 /// Finds out why a table does not say how many clients a population has.
