@@ -128,7 +128,7 @@ pub struct PopulationPointDoc {
     pub series: SeriesDoc,
 }
 
-/// What the clients of a population were asked for, and what they reached of it.
+/// The rate of each client of a population, and the part of it that they reached.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ReachedDoc {
     /// Operations per second that were asked of each client.

@@ -7,12 +7,12 @@ use smbench_report::{Disclosure, RunDoc};
 
 use crate::request::document;
 
-/// What a load point is that is added.
+/// The kind of a load point that is added.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum RowOf {
-    /// A stage, while the load goes on.
+    /// It is a stage, and the load goes on.
     Stage,
-    /// A load point that has ended.
+    /// Its load has ended.
     LoadPoint,
 }
 
