@@ -141,16 +141,16 @@ wait "$building"
 
 linted test --locked --workspace --quiet --no-run
 
-# Beside tests: documentation, instruction counts, and lints of the library alone and of the
-# command without the second driver. They need the build folder, which cargo gives free when the
-# first tests run.
+# Beside tests: documentation, instruction counts, and lints of the library alone. They need the
+# build folder, which cargo gives free when the first tests run.
 begun=$(mktemp) counts=$(mktemp)
 set -m
 {
   until [ -s "$begun" ]; do sleep 1; done
-  RUSTDOCFLAGS="-D warnings" nice cargo doc --locked --workspace --no-deps --quiet
+  # Nobody reads documentation of what only tests and measures smbench.
+  RUSTDOCFLAGS="-D warnings" nice cargo doc --locked --workspace --no-deps --quiet \
+    --exclude smbench-benches --exclude smbench-fuzz --exclude smbench-house --exclude smbench-mpi
   nice cargo clippy --locked --quiet -p smbench --no-default-features -- -D warnings
-  nice cargo clippy --locked --quiet -p smbench --no-default-features --features command -- -D warnings
   gate run -- check >"$counts"
 } &
 building=$!

@@ -1,3 +1,3 @@
-#![no_main]
+#![cfg_attr(fuzzing, no_main)]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| smbench_fuzz::run(smbench_fuzz::kerberos::TARGETS, data));
+smbench_fuzz::program!(kerberos);

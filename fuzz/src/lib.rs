@@ -39,6 +39,22 @@ pub mod transaction;
 
 use std::sync::OnceLock;
 
+/// Defines the program of a module. Without a fuzzer's instrumentation it does nothing, so that
+/// other builds do not compile libFuzzer.
+#[macro_export]
+macro_rules! program {
+    ($module:ident) => {
+        #[cfg(fuzzing)]
+        libfuzzer_sys::fuzz_target!(|data: &[u8]| $crate::run($crate::$module::TARGETS, data));
+
+        #[cfg(not(fuzzing))]
+        fn main() {
+            eprintln!("run this program with cargo fuzz: fuzz/README.md says how");
+            std::process::exit(2);
+        }
+    };
+}
+
 /// The environment variable with the name of the target to run.
 pub const CHOICE: &str = "TARGET";
 
