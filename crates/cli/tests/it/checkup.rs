@@ -17,7 +17,7 @@ use smbench_lab::{EmbeddedServer, SambaOptions, ScratchSamba, Tool, require};
 
 use crate::support::{Place, embedded, is_machine_busy, json};
 
-/// Most check-ups of a healthy server, for one that a busy machine does not disturb.
+/// Most check-ups of a server, for one that a busy machine does not disturb.
 const CHECKUPS_MAX: u32 = 4;
 /// Entries of a large folder.
 const ENTRIES: u32 = 20_000;
@@ -162,7 +162,16 @@ fn far_url(server: &EmbeddedServer, port: u16) -> String {
 fn a_delay_of_the_network_is_found_with_its_length() {
     let server = embedded();
     let port = far(server.address(), Duration::from_millis(10));
-    let doc = checkup(&far_url(&server, port), server.password(), "150ms");
+    let url = far_url(&server, port);
+    let is_found = |doc: &Value| found(doc).iter().any(|(name, _)| name == "latency_bound");
+    let mut doc = checkup(&url, server.password(), "150ms");
+    for _ in 1..CHECKUPS_MAX {
+        // Without CPU for the relay, requests in flight together take longer than one alone.
+        if is_found(&doc) || !is_machine_busy() {
+            break;
+        }
+        doc = checkup(&url, server.password(), "150ms");
+    }
     let findings = found(&doc);
     let trip = findings.iter().find(|(name, _)| name == "latency_bound");
     let trip_ms = trip.unwrap_or_else(|| panic!("{doc:#}")).1;
