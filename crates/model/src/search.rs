@@ -34,8 +34,8 @@ pub struct SearchSpec {
 /// The unit of loads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Grain {
-    /// Whole numbers, such as clients.
-    Whole,
+    /// Multiples of a number, such as 1 client. The bounds are multiples, too.
+    Steps(u32),
     /// Any number, such as a rate.
     Fine,
 }
@@ -120,6 +120,21 @@ struct Tries {
 }
 
 impl SearchSpec {
+    /// Returns the search among multiples of a number; `None` if the highest load is less.
+    #[must_use]
+    pub fn in_steps(self, step: u32) -> Option<Self> {
+        let size = f64::from(step.max(1));
+        let max = (self.max / size).floor() * size;
+        let multiple = |load: f64| ((load / size).round() * size).clamp(size, max);
+        (max >= size).then(|| Self {
+            start: multiple(self.start),
+            min: multiple(self.min),
+            max,
+            grain: Grain::Steps(step.max(1)),
+            ..self
+        })
+    }
+
     /// Returns the next step after these probes.
     #[must_use]
     pub fn step(&self, probes: &[SearchProbe]) -> SearchStep {
@@ -227,7 +242,7 @@ impl SearchSpec {
     fn is_close(&self, held: f64, broke: Option<f64>) -> bool {
         match (broke, self.grain) {
             (None, _) => held >= self.max,
-            (Some(broke), Grain::Whole) if broke - held <= 1.0 => true,
+            (Some(broke), Grain::Steps(step)) if broke - held <= step.into() => true,
             (Some(broke), _) => broke <= held * (1.0 + self.precision) * (1.0 + f64::EPSILON * 4.0),
         }
     }
@@ -264,15 +279,16 @@ impl SearchSpec {
     /// Rounds a load to the grain and into the bounds.
     fn rounded(&self, load: f64, bounds: SearchBounds) -> f64 {
         let load = load.clamp(self.min, self.max);
-        if self.grain == Grain::Fine {
+        let Grain::Steps(step) = self.grain else {
             return load;
-        }
+        };
+        let step = f64::from(step);
         if [bounds.held, bounds.broke].contains(&Some(load)) {
             return load;
         }
-        let lowest = bounds.held.map_or(self.min, |held| held + 1.0);
-        let highest = bounds.broke.map_or(self.max, |broke| broke - 1.0);
-        load.round().max(lowest).min(highest)
+        let lowest = bounds.held.map_or(self.min, |held| held + step);
+        let highest = bounds.broke.map_or(self.max, |broke| broke - step);
+        ((load / step).round() * step).max(lowest).min(highest)
     }
 }
 

@@ -12,7 +12,8 @@ use std::io::Write;
 use std::iter;
 
 use crate::doc::{
-    LoadPointDoc, OpDoc, PopulationPointDoc, RunDoc, ServerCpuDoc, is_asked_for, is_of_window,
+    LoadPointDoc, OpDoc, PopulationPointDoc, ReachedDoc, RunDoc, ServerCpuDoc, is_asked_for,
+    is_of_window,
 };
 use crate::latency::LatencyDoc;
 use crate::replayed::Replayed;
@@ -25,7 +26,8 @@ const HEADER: &str = "clients,repeat,valid,window_s,op,count,bytes,errors,throug
     client_max_rss_bytes,client_cpu_cores,client_cpu_percent,client_mbps_per_percent,\
     client_ops_per_s_per_percent,server_cpu_scope,server_cpu_cores,server_cpu_percent,\
     server_cpu_us_per_op,server_mbps_per_percent,server_ops_per_s_per_percent,\
-    asked_ops_per_s,differing,differing_share,population,population_clients";
+    asked_ops_per_s,differing,differing_share,population,population_clients,\
+    units,asked_ops_per_s_per_client,reached_mean_percent,reached_slowest_percent";
 
 /// Cells that differ between the rows of one load point.
 struct Cells<'a> {
@@ -38,6 +40,8 @@ struct Cells<'a> {
     latency_ns: Option<LatencyDoc>,
     /// Operations that did not go as recorded, and their share of all of this kind.
     differing: (u64, f64),
+    /// What the clients of a population reached of their rate, in the row of all its operations.
+    reached: Option<&'a ReachedDoc>,
 }
 
 /// Writes a header line and the rows.
@@ -102,6 +106,7 @@ impl<'a> Cells<'a> {
             errors: op.map_or(0, |op| op.errors),
             latency_ns: op.and_then(|op| op.response_ns),
             differing: (0, 0.0),
+            reached: None,
         }
     }
 }
@@ -115,6 +120,7 @@ fn of_population(part: &PopulationPointDoc) -> Vec<Cells<'_>> {
         bytes: part.bytes_read.saturating_add(part.bytes_written),
         errors: part.errors,
         latency_ns: part.latency_ns,
+        reached: part.reached.as_ref(),
         ..Cells::of(population, "all", None)
     };
     let ops = part.ops.iter();
@@ -131,6 +137,7 @@ fn all(point: &LoadPointDoc, replayed: &Replayed) -> Cells<'static> {
         errors: point.errors,
         latency_ns: point.latency_ns,
         differing: (replayed.count(), replayed.share_of_all()),
+        reached: None,
     }
 }
 
@@ -186,6 +193,10 @@ fn record(point: &LoadPointDoc, cells: &Cells<'_>, cpus: Option<u32>) -> Vec<Str
         or_empty(differing.map(|(_, share)| share)),
         or_empty(cells.population.map(|(name, _)| name)),
         or_empty(cells.population.map(|(_, clients)| clients)),
+        or_empty(point.units),
+        or_empty(cells.reached.map(|of| of.requested_ops_per_s)),
+        or_empty(cells.reached.map(|of| of.mean_percent)),
+        or_empty(cells.reached.map(|of| of.slowest_percent)),
     ]
 }
 

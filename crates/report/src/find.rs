@@ -66,6 +66,13 @@ impl Find {
         self
     }
 
+    /// Probes multiples of this load only. Returns `None` if the highest load is less.
+    #[must_use]
+    pub fn in_steps(self, load: u32) -> Option<Self> {
+        let spec = self.spec.in_steps(load)?;
+        Some(Self { spec, ..self })
+    }
+
     /// Measures a load curve with this number of points after a search for a rate.
     #[must_use]
     pub fn with_curve(mut self, points: Option<u32>) -> Self {

@@ -13,7 +13,7 @@ const RATE: SearchSpec = SearchSpec {
 const CLIENTS: SearchSpec = SearchSpec {
     start: 1.0,
     max: 10_000.0,
-    grain: Grain::Whole,
+    grain: Grain::Steps(1),
     ..RATE
 };
 
@@ -68,6 +68,27 @@ fn a_capacity_is_found_in_few_probes() {
         assert!(held <= limit && limit <= held * 1.02, "{limit}: {bounds:?}");
         assert!(probes.len() <= 12, "{limit}: {probes:?}");
     }
+}
+
+#[test]
+fn a_search_in_steps_probes_multiples_only() {
+    for (limit, expected) in [(4.0, None), (7.0, Some(5.0)), (112.0, Some(110.0))] {
+        let spec = SearchSpec {
+            max: 1003.0,
+            precision: 0.001,
+            ..CLIENTS
+        };
+        let spec = spec.in_steps(5).unwrap();
+        assert_eq!((spec.start, spec.min, spec.max), (5.0, 5.0, 1000.0));
+        for probes in [search(spec, capacity(limit)), search(spec, silent(limit))] {
+            let (probes, end) = probes;
+            assert_eq!(end == SearchEnd::Found, expected.is_some(), "{end:?}");
+            assert_eq!(spec.bounds(&probes).held, expected);
+            let loads = probes.iter().map(|probe| probe.load);
+            assert!(loads.map(|load| load % 5.0).all(|rest| rest == 0.0));
+        }
+    }
+    assert_eq!(CLIENTS.in_steps(20_000), None);
 }
 
 #[test]

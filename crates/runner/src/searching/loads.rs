@@ -53,7 +53,7 @@ pub fn spec(kind: FindKind, args: &SearchRange, names: OptionNames) -> Result<Se
             FIRST_CLIENTS,
             MOST_CLIENTS,
             f64::from(CLIENTS_MAX),
-            Grain::Whole,
+            Grain::Steps(1),
         ),
     };
     let max = args.max.unwrap_or(most);
@@ -198,11 +198,12 @@ pub fn among_populations(find: Find, plan: &Plan) -> Result<Find, Failure> {
         }
         _ => {
             let most = find.spec().max as u32;
-            let least = (1..=most).find(|clients| plan.work.divided(*clients).is_some());
-            match least {
-                Some(least) => Ok(find.at_least(least)),
-                None => refused("the most clients are too few for all"),
-            }
+            let least = || (1..=most).find(|clients| plan.work.divided(*clients).is_some());
+            let find = match &plan.work.unit {
+                Some(unit) => find.in_steps(unit.clients),
+                None => least().map(|least| find.at_least(least)),
+            };
+            find.map_or_else(|| refused("the most clients are too few for all"), Ok)
         }
     }
 }

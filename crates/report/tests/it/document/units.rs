@@ -99,6 +99,17 @@ fn a_load_point_of_units_says_what_each_client_reached() {
     reached: percent of them, valid from 95 %, from 75 % for the slowest client
     operations that were due in the last 100 ms may be missing
     ");
+    let mut written = Vec::new();
+    smbench_report::write_csv(&doc, &mut written).unwrap();
+    let csv = String::from_utf8(written).unwrap();
+    let ends: Vec<_> = csv
+        .lines()
+        .filter_map(|line| line.split_once(",check,4,"))
+        .map(|(_, end)| end)
+        .collect();
+    assert!(ends.len() > 1, "{csv}");
+    assert_eq!(ends[0], "2,25,96,80");
+    assert!(ends[1..].iter().all(|end| *end == "2,,,"), "{ends:?}");
 }
 
 #[test]

@@ -58,10 +58,10 @@ fn csv_has_a_row_per_point_and_operation() {
     });
     write_csv(&doc, &mut written).unwrap();
     assert_snapshot!(String::from_utf8(written).unwrap(), @"
-    clients,repeat,valid,window_s,op,count,bytes,errors,throughput_mbps,ops_per_s,response_mean_ns,response_min_ns,response_max_ns,response_p50_ns,response_p90_ns,response_p95_ns,response_p99_ns,response_p999_ns,client_cpu_us_per_op,client_max_rss_bytes,client_cpu_cores,client_cpu_percent,client_mbps_per_percent,client_ops_per_s_per_percent,server_cpu_scope,server_cpu_cores,server_cpu_percent,server_cpu_us_per_op,server_mbps_per_percent,server_ops_per_s_per_percent,asked_ops_per_s,differing,differing_share,population,population_clients
-    8,1,true,10,all,20010,81920000,0,65.536,2001,1214626.7346326837,999936,30015487,1000447,2000895,2000895,2000895,2000895,24.987506246876563,50331648,2,2.5,26.2144,800.4,machine,4,25,499.7501249375312,2.62144,80.04,,,,,
-    8,1,true,10,flush,10,0,0,0,1,30007296,29999104,30015487,30015487,30015487,30015487,30015487,30015487,,,,,,,,,,,,,,,,,
-    8,1,true,10,read,16000,65536000,0,52.4288,1600,1000192,999936,1000447,1000447,1000447,1000447,1000447,1000447,,,,,,,,,,,,,,,,,
-    8,1,true,10,write,4000,16384000,0,13.1072,400,2000384,1999872,2000895,2000895,2000895,2000895,2000895,2000895,,,,,,,,,,,,,,,,,
+    clients,repeat,valid,window_s,op,count,bytes,errors,throughput_mbps,ops_per_s,response_mean_ns,response_min_ns,response_max_ns,response_p50_ns,response_p90_ns,response_p95_ns,response_p99_ns,response_p999_ns,client_cpu_us_per_op,client_max_rss_bytes,client_cpu_cores,client_cpu_percent,client_mbps_per_percent,client_ops_per_s_per_percent,server_cpu_scope,server_cpu_cores,server_cpu_percent,server_cpu_us_per_op,server_mbps_per_percent,server_ops_per_s_per_percent,asked_ops_per_s,differing,differing_share,population,population_clients,units,asked_ops_per_s_per_client,reached_mean_percent,reached_slowest_percent
+    8,1,true,10,all,20010,81920000,0,65.536,2001,1214626.7346326837,999936,30015487,1000447,2000895,2000895,2000895,2000895,24.987506246876563,50331648,2,2.5,26.2144,800.4,machine,4,25,499.7501249375312,2.62144,80.04,,,,,,,,,
+    8,1,true,10,flush,10,0,0,0,1,30007296,29999104,30015487,30015487,30015487,30015487,30015487,30015487,,,,,,,,,,,,,,,,,,,,,
+    8,1,true,10,read,16000,65536000,0,52.4288,1600,1000192,999936,1000447,1000447,1000447,1000447,1000447,1000447,,,,,,,,,,,,,,,,,,,,,
+    8,1,true,10,write,4000,16384000,0,13.1072,400,2000384,1999872,2000895,2000895,2000895,2000895,2000895,2000895,,,,,,,,,,,,,,,,,,,,,
     ");
 }
