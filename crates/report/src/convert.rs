@@ -24,11 +24,11 @@ use smbench_model::record::{
 use smbench_model::sessions::Caching;
 
 use crate::doc::{
-    BuildDoc, CalibrationDoc, ChurnDoc, ClientDoc, DriverDoc, EventDoc, FairnessDoc, FlushDoc,
-    GeneratorDoc, InBlackoutDoc, LinkDoc, LoadPointDoc, MachineDoc, Named, OutcomeDoc, PlanDoc,
-    RefusedDirectoryDoc, RunDoc, SCHEMA_VERSION, STALL_NS_MIN, ServerCountersDoc, ServerCpuDoc,
-    ServerDoc, ServerLocation, SoakDoc, StageDoc, StageMemoryDoc, StorageDoc, TcpDoc, ToolDoc,
-    WriteDoc,
+    BuildDoc, CalibrationDoc, ChurnDoc, ClientDoc, DriverDoc, EventDoc, FailureDoc, FairnessDoc,
+    FlushDoc, GeneratorDoc, InBlackoutDoc, LinkDoc, LoadPointDoc, MachineDoc, Named, OutcomeDoc,
+    PlanDoc, RefusedDirectoryDoc, RunDoc, SCHEMA_VERSION, STALL_NS_MIN, ServerCountersDoc,
+    ServerCpuDoc, ServerDoc, ServerLocation, SoakDoc, StageDoc, StageMemoryDoc, StorageDoc, TcpDoc,
+    ToolDoc, WriteDoc,
 };
 use crate::latency::LatencyDoc;
 use crate::passes::summary;
@@ -37,7 +37,7 @@ use crate::units::counted;
 use load::latency_noise;
 pub(crate) use load::{concurrency, misses_rate, steady};
 use operations::{by_kind, caching};
-pub(crate) use operations::{differences, failures, op};
+pub(crate) use operations::{differences, op};
 use populations::PopulationPlans;
 pub(crate) use setup::setup;
 
@@ -253,7 +253,7 @@ fn load_point(record: &LoadPointRecord) -> LoadPointDoc {
         units: None,
         ops_before: Some(record.ops.before()),
         whole: by_kind(&record.ops, |kind| record.ops.whole(kind)),
-        failures: failures(record.ops.failures()),
+        failures: FailureDoc::all(record.ops.failures()),
         refused_directories: RefusedDirectoryDoc::all(&record.ops),
         differences: differences(record.ops.differences()),
         replayed: None,

@@ -17,7 +17,7 @@ use crate::machine::tasks::on_tokio;
 use crate::smb::session::SessionError;
 use crate::smb::session::caching::Acknowledged;
 use crate::worker::assignment::{Assignment, WorkerParts};
-use crate::worker::booking::book_acknowledged;
+use crate::worker::booking::unusual::book_acknowledged;
 use crate::worker::event_instants::EventInstants;
 use crate::worker::figures::Figures;
 use crate::worker::group::Group;

@@ -8,7 +8,7 @@
 mod in_flight;
 mod lost;
 mod pieces;
-mod unusual;
+pub(super) mod unusual;
 mod waiting;
 mod whole;
 
@@ -33,6 +33,7 @@ use crate::worker::split::Splits;
 use crate::worker::supply::Supply;
 use crate::worker::whole::WholeOperation;
 use in_flight::TimeInFlight;
+use unusual::book_acknowledged;
 
 /// The members of a group, their slots and the operations in flight.
 pub(super) struct Clients<S> {
@@ -169,16 +170,6 @@ impl<S: Supply> Sink for Booking<'_, S> {
     }
 }
 
-/// Records the answer to the acknowledgement of a break.
-pub(super) fn book_acknowledged(recorder: &mut Recorder, took: Nanos, outcome: Acknowledged) {
-    let kind = OpKind::OplockBreak;
-    match outcome {
-        Acknowledged::Confirmed => recorder.success(kind, 0, took),
-        Acknowledged::Moot => recorder.caching_mut().moot += 1,
-        Acknowledged::Refused(status) => recorder.failure(kind, OperationFailure::Status(status)),
-    }
-}
-
 impl<S: Supply> Clients<S> {
     /// Makes the clients of a group. Each member gets `outstanding` consecutive
     /// slots.
@@ -268,7 +259,12 @@ impl<S: Supply> Clients<S> {
         slot.moved = slot.moved.saturating_add(answer.moved);
         if slot.state == SlotState::InFlight {
             let whole = S::splits().then(|| &mut self.wholes[answer.slot as usize]);
-            record(member, slot, whole, answer, now, in_window, recorder)?;
+            let at = AnswerInstant {
+                now,
+                in_window,
+                events: &self.events,
+            };
+            record(member, slot, whole, answer, at, recorder)?;
         }
         if answer.extent == Extent::Part {
             return Ok(());
@@ -325,6 +321,16 @@ fn book_missed<S: Supply>(
     }
 }
 
+/// When an answer came.
+#[derive(Clone, Copy)]
+struct AnswerInstant<'a> {
+    now: Nanos,
+    /// 1 in the window, else 0.
+    in_window: u64,
+    /// What happened before.
+    events: &'a EventInstants,
+}
+
 /// Checks an answer, or a part of one, and records the operation with its last part
 /// or with its first failure, which the operation of several steps gets, too.
 #[inline]
@@ -333,10 +339,10 @@ fn record<S: Supply>(
     slot: &mut Slot,
     whole: Option<&mut WholeOperation>,
     answer: &Answer<'_>,
-    now: Nanos,
-    in_window: u64,
+    at: AnswerInstant<'_>,
     recorder: &mut Recorder,
 ) -> Result<(), Dropped> {
+    let AnswerInstant { now, in_window, .. } = at;
     let kind = slot.operation.kind;
     let ledger = member.ledger.as_deref_mut();
     let judged = member.operations.judge(slot, answer, ledger)?;
@@ -366,6 +372,7 @@ fn record<S: Supply>(
             slot.state = SlotState::Failing;
             let operations = &mut member.operations;
             operations.answered(answer.slot, slot, now, RequestResult::Wrong);
+            let event = at.events.last_before(now);
             let failure = match unfit {
                 WrongAnswer::Answer(failure) => {
                     recorder.failure(kind, failure);
@@ -377,9 +384,11 @@ fn record<S: Supply>(
                 }
                 WrongAnswer::Data(mismatch) => {
                     recorder.wrong_data(kind, member.number, slot.operation.file, &mismatch);
+                    recorder.wrong_after(event, &mismatch);
                     OperationFailure::WrongData
                 }
             };
+            recorder.failed_after(event, kind, failure);
             if let Some(whole) = whole {
                 whole.fail(failure);
             }

@@ -90,7 +90,7 @@ impl Incidents {
 }
 
 /// Adds to the count of a cause, or to that of `other` if there are too many causes.
-fn add<C: Ord>(counts: &mut BTreeMap<C, u64>, cause: C, other: C, count: u64) {
+pub(super) fn add<C: Ord>(counts: &mut BTreeMap<C, u64>, cause: C, other: C, count: u64) {
     let is_known = counts.len() < CAUSES_MAX || counts.contains_key(&cause);
     let cause = if is_known { cause } else { other };
     *counts.entry(cause).or_default() += count;

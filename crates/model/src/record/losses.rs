@@ -7,6 +7,7 @@ use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 use smbench_protocol::NtStatus;
 
+use super::incidents::add;
 use super::recorder::latency_histogram;
 use super::{OpRecord, OperationFailure, Recorder, Times};
 use crate::Nanos;
@@ -67,6 +68,10 @@ pub struct EventLosses {
     pub failed: u64,
     /// Connections of clients that went on with another one.
     pub channels: u64,
+    /// Operations that failed after the event and before the next one, by cause.
+    pub failures: BTreeMap<(OpKind, OperationFailure), u64>,
+    /// Data that was found wrong meanwhile, under verification.
+    pub faults: DataFaults,
 }
 
 impl Default for EventLosses {
@@ -78,6 +83,8 @@ impl Default for EventLosses {
             repeated: 0,
             failed: 0,
             channels: 0,
+            failures: BTreeMap::new(),
+            faults: DataFaults::default(),
         }
     }
 }
@@ -86,6 +93,16 @@ impl EventLosses {
     /// Counts a client that came back after this time.
     pub fn came_back(&mut self, after: Nanos) {
         self.blackout.saturating_record(after.0.max(1));
+    }
+
+    /// Counts an operation that failed.
+    pub fn fail(&mut self, kind: OpKind, failure: OperationFailure) {
+        self.add_failures((kind, failure), 1);
+    }
+
+    fn add_failures(&mut self, cause: (OpKind, OperationFailure), count: u64) {
+        let other = (cause.0, OperationFailure::Other);
+        add(&mut self.failures, cause, other, count);
     }
 
     /// Returns the number of clients that did not come back.
@@ -103,6 +120,10 @@ impl EventLosses {
         self.repeated += other.repeated;
         self.failed += other.failed;
         self.channels += other.channels;
+        for (&cause, &count) in &other.failures {
+            self.add_failures(cause, count);
+        }
+        self.faults.merge(&other.faults);
     }
 }
 
@@ -112,7 +133,7 @@ pub struct Losses(BTreeMap<Option<u32>, EventLosses>);
 
 impl Losses {
     /// Returns what followed from the event with this index, `None` for losses before all events.
-    /// Returns `None` if no connection was lost.
+    /// Returns `None` if no connection was lost and no operation failed.
     #[must_use]
     pub fn after(&self, event: Option<u32>) -> Option<&EventLosses> {
         self.0.get(&event)
@@ -121,6 +142,12 @@ impl Losses {
     /// Returns all costs, those before all events first.
     pub fn all(&self) -> impl Iterator<Item = (Option<u32>, &EventLosses)> {
         self.0.iter().map(|(event, losses)| (*event, losses))
+    }
+
+    /// Returns whether any connection was lost.
+    #[must_use]
+    pub fn has_losses(&self) -> bool {
+        self.0.values().any(|of| of.clients > 0 || of.channels > 0)
     }
 
     /// Returns what followed from an event, to add to it.
@@ -164,17 +191,27 @@ impl Recorder {
         }
     }
 
+    /// Counts a failed operation among those after an event, if there was one.
+    #[cold]
+    pub fn failed_after(&mut self, event: Option<u32>, kind: OpKind, failure: OperationFailure) {
+        if event.is_some() {
+            self.losses_mut(event).fail(kind, failure);
+        }
+    }
+
+    /// Counts wrong data among that found after an event, if there was one.
+    #[cold]
+    pub fn wrong_after(&mut self, event: Option<u32>, mismatch: &Mismatch) {
+        if event.is_some() {
+            self.losses_mut(event).faults.count(mismatch);
+        }
+    }
+
     /// Counts an operation that read other data than the written data.
     pub fn wrong_data(&mut self, kind: OpKind, client: u32, file: u32, mismatch: &Mismatch) {
         self.failure(kind, OperationFailure::WrongData);
         self.incidents.verification.wrong += 1;
-        let faults = &mut self.incidents.faults;
-        match mismatch {
-            Mismatch::Stale { .. } => faults.lost += 1,
-            Mismatch::Late { .. } => faults.doubled += 1,
-            Mismatch::Byte { .. } => faults.torn += 1,
-            Mismatch::OtherRun { .. } | Mismatch::Foreign { .. } => {}
-        }
+        self.incidents.faults.count(mismatch);
         let place = std::iter::once_with(|| WrongPlace {
             client,
             file,
@@ -199,6 +236,16 @@ pub struct DataFaults {
 }
 
 impl DataFaults {
+    /// Counts wrong data.
+    pub const fn count(&mut self, mismatch: &Mismatch) {
+        match mismatch {
+            Mismatch::Stale { .. } => self.lost += 1,
+            Mismatch::Late { .. } => self.doubled += 1,
+            Mismatch::Byte { .. } => self.torn += 1,
+            Mismatch::OtherRun { .. } | Mismatch::Foreign { .. } => {}
+        }
+    }
+
     /// Adds the faults that other clients found.
     pub const fn merge(&mut self, other: &Self) {
         self.lost += other.lost;
@@ -255,6 +302,12 @@ mod tests {
             after.handles.kept += 1;
             after.handles.caching_kept += 1;
             after.handles.lose(Some(NtStatus::OBJECT_NAME_NOT_FOUND));
+            after.fail(OpKind::Close, OperationFailure::Short);
+            after.faults.count(&Mismatch::Byte {
+                offset: 0,
+                expected: 1,
+                found: 2,
+            });
         }
         other.after_mut(None).failed += 3;
         one.merge(&other);
@@ -263,6 +316,9 @@ mod tests {
         assert_eq!((merged.blackout.min(), merged.blackout.max()), (7, 9));
         assert_eq!((merged.handles.kept, merged.handles.caching_kept), (2, 2));
         assert_eq!(merged.handles.lost.values().sum::<u64>(), 2);
+        let closes = (OpKind::Close, OperationFailure::Short);
+        assert_eq!(merged.failures, [(closes, 2)].into());
+        assert_eq!(merged.faults.torn, 2);
         assert_eq!(one.after(None).unwrap().failed, 3);
         assert!(one.after(Some(0)).is_none());
     }

@@ -8,7 +8,7 @@ use smbench_model::record::{
 };
 use smbench_model::sessions::Caching;
 
-use crate::doc::{CachingDoc, DifferenceDoc, FailureDoc, ListingsDoc, OpDoc};
+use crate::doc::{CachingDoc, DifferenceDoc, ListingsDoc, OpDoc};
 use crate::latency::{Hdr, LatencyDoc};
 
 /// Returns one value for each kind with answered operations, or with operations in flight when
@@ -41,21 +41,6 @@ pub(crate) fn op(record: &OpRecord, whole: OpTotals, in_flight: Option<ClosingWa
         hdr: Hdr::from(&record.service),
         response_hdr: record.response.as_ref().map(Hdr::from),
     }
-}
-
-pub(crate) fn failures(counts: &BTreeMap<(OpKind, OperationFailure), u64>) -> Vec<FailureDoc> {
-    counts
-        .iter()
-        .map(|(&(kind, failure), &count)| FailureDoc {
-            op: kind.name().to_owned(),
-            status: failure.name(),
-            code: match failure {
-                OperationFailure::Status(status) => Some(format!("0x{:08X}", status.0)),
-                _ => None,
-            },
-            count,
-        })
-        .collect()
 }
 
 pub(crate) fn differences(counts: &BTreeMap<ReplayDifference, u64>) -> Vec<DifferenceDoc> {

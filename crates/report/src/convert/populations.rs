@@ -10,11 +10,11 @@ use smbench_model::record::{
 use smbench_model::sessions::Caching;
 
 use super::load::{is_at_rate, offered};
-use super::operations::{by_kind, caching, failures, op};
+use super::operations::{by_kind, caching, op};
 use super::{throughput_mbps, units};
 use crate::doc::{
-    LoadPointDoc, LoopDoc, OfferedDoc, PopulationPointDoc, ReachedDoc, ReplayedDoc, SeriesDoc,
-    StreamsDoc,
+    FailureDoc, LoadPointDoc, LoopDoc, OfferedDoc, PopulationPointDoc, ReachedDoc, ReplayedDoc,
+    SeriesDoc, StreamsDoc,
 };
 use crate::latency::LatencyDoc;
 use crate::statistics::per;
@@ -228,7 +228,7 @@ impl PopulationPart<'_> {
                 op(&ops.window(kind), ops.whole(kind), ops.in_flight(kind))
             }),
             whole: by_kind(ops, |kind| ops.whole(kind)),
-            failures: failures(ops.failures()),
+            failures: FailureDoc::all(ops.failures()),
             clients_served: self.served,
             dropouts: self.dropouts.to_vec(),
             offered: self.offered(),

@@ -5,8 +5,11 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use smbench_model::hooks::HookRecord;
-use smbench_model::record::{EventLosses, LoadEvent, LoadPointRecord, OperationFailure, Series};
+use smbench_model::record::{
+    DataFaults, EventLosses, LoadEvent, LoadPointRecord, OperationFailure, Series,
+};
 
+use super::operation::FailureDoc;
 use crate::latency::{Hdr, LatencyDoc};
 
 /// Throughput counts as before from this share on.
@@ -89,6 +92,14 @@ pub struct EventDoc {
     /// there are none.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub channels_lost: u64,
+    /// Operations that failed after the event and before the next one, by cause, ramps included.
+    /// `failures` of the load point contains them. Absent if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failures: Vec<FailureDoc>,
+    /// Data that was found wrong after the event and before the next one. `verify` of the load
+    /// point contains it. Absent if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verify: Option<DataFaults>,
     /// The command that was run. Absent if the event has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<HookRecord>,
@@ -149,6 +160,8 @@ impl EventDoc {
             requests_repeated: losses.repeated,
             operations_failed: losses.failed,
             channels_lost: losses.channels,
+            failures: FailureDoc::all(&losses.failures),
+            verify: Some(losses.faults).filter(|faults| *faults != DataFaults::default()),
             command: None,
             processes: None,
         }
@@ -201,8 +214,22 @@ impl EventDoc {
         self.requests_repeated += other.requests_repeated;
         self.operations_failed += other.operations_failed;
         self.channels_lost += other.channels_lost;
+        for failure in &other.failures {
+            self.add_failure(failure);
+        }
+        if let Some(faults) = &other.verify {
+            self.verify.get_or_insert_default().merge(faults);
+        }
         self.command = self.command.take().or_else(|| other.command.clone());
         self.processes = self.processes.or(other.processes);
+    }
+
+    fn add_failure(&mut self, failure: &FailureDoc) {
+        let mut known = self.failures.iter_mut();
+        match known.find(|known| known.is_same_cause(failure)) {
+            Some(known) => known.count += failure.count,
+            None => self.failures.push(failure.clone()),
+        }
     }
 }
 

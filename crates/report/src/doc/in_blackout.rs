@@ -31,9 +31,10 @@ impl InBlackoutDoc {
     /// Returns the operations of a load point; `None` if no connection was lost. `all` are all
     /// operations of the window.
     pub(crate) fn of_point(record: &LoadPointRecord, all: &OpRecord) -> Option<Self> {
-        record.ops.losses().all().next()?;
-        let nothing = OpRecord::default();
-        Some(Self::of(record.ops.in_blackout().unwrap_or(&nothing), all))
+        record.ops.losses().has_losses().then(|| {
+            let nothing = OpRecord::default();
+            Self::of(record.ops.in_blackout().unwrap_or(&nothing), all)
+        })
     }
 
     /// Adds up the operations of all parts of a load point; `None` if no part lost a connection.

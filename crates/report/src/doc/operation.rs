@@ -1,8 +1,11 @@
 //! The part of a document that is one kind of operation of a load point.
+
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use smbench_model::kind::OpKind;
-use smbench_model::record::Tally;
+use smbench_model::record::{OperationFailure, Tally};
 
 use crate::latency::{Hdr, LatencyDoc};
 
@@ -59,6 +62,27 @@ pub struct FailureDoc {
     pub code: Option<String>,
     /// Number of failures.
     pub count: u64,
+}
+
+impl FailureDoc {
+    /// Returns failures by operation and cause.
+    pub(crate) fn all(counts: &BTreeMap<(OpKind, OperationFailure), u64>) -> Vec<Self> {
+        let doc = |(&(kind, failure), &count): (&(OpKind, OperationFailure), &u64)| Self {
+            op: kind.name().to_owned(),
+            status: failure.name(),
+            code: match failure {
+                OperationFailure::Status(status) => Some(format!("0x{:08X}", status.0)),
+                _ => None,
+            },
+            count,
+        };
+        counts.iter().map(doc).collect()
+    }
+
+    /// Returns whether both are failures of the same kind by the same cause.
+    pub(crate) fn is_same_cause(&self, other: &Self) -> bool {
+        (&self.op, &self.status, &self.code) == (&other.op, &other.status, &other.code)
+    }
 }
 
 /// A directory that a walk left out.

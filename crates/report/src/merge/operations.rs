@@ -11,7 +11,7 @@ use smbench_model::record::{
 
 use super::error::MergeError;
 use super::part_point::PartPoint;
-use crate::convert::{differences, failures, op};
+use crate::convert::{differences, op};
 use crate::curve::total;
 use crate::doc::{
     CachingDoc, DifferenceDoc, FailureDoc, ListingsDoc, OpDoc, RefusedDirectoryDoc, ReplayedDoc,
@@ -80,7 +80,7 @@ pub(super) fn failed(parts: &[PartPoint<'_>]) -> Result<Vec<FailureDoc>, MergeEr
             add(&mut counts, (kind, cause), doc.count);
         }
     }
-    Ok(failures(&counts))
+    Ok(FailureDoc::all(&counts))
 }
 
 /// Joins the directories that walks left out. Each is named once.

@@ -1,10 +1,14 @@
 //! Events of load points, and what the lost connections after them cost.
 
+use smbench_model::record::OperationFailure;
+
 use crate::curve::total;
 use crate::doc::{EventDoc, InBlackoutDoc, LoadPointDoc, OpDoc, RunDoc};
 use crate::latency::{LatencyDoc, pool};
 use crate::table::{Cell, Column, Table};
 use crate::units::{self, counted, plain};
+
+use super::remarks::cause;
 
 /// Returns a row for each event of each load point; `None` if there was none.
 #[must_use]
@@ -160,7 +164,19 @@ fn notes(doc: &RunDoc) -> Vec<String> {
             status => format!("{handles} lost with {}", plain(status)),
         }
     });
-    lost.chain(weaker).chain(gone_on).collect()
+    let failed = events().flat_map(failed);
+    lost.chain(weaker).chain(gone_on).chain(failed).collect()
+}
+
+/// Returns what failed after an event in another way than without an answer, a line per cause.
+fn failed(event: &EventDoc) -> impl Iterator<Item = String> {
+    let with_answer = event.failures.iter();
+    let with_answer = with_answer.filter(|of| of.status != OperationFailure::Lost.name());
+    with_answer.map(|of| {
+        let (times, op) = (counted(of.count, "time"), plain(&of.op));
+        let cause = cause(&of.status, of.code.as_deref());
+        format!("failed after {}: {op}, {cause}: {times}", name(event))
+    })
 }
 
 /// Describes the lost connections of all load points in a sentence; `None` if there were none.

@@ -233,7 +233,7 @@ const DIFFERENCES_SHOWN: usize = 10;
 
 /// Returns `STATUS_DISK_FULL (0xC000007F)`, or just one of the two if they are
 /// equal.
-fn cause(status: &str, code: Option<&str>) -> String {
+pub(super) fn cause(status: &str, code: Option<&str>) -> String {
     let status = plain(status);
     match code.map(plain) {
         Some(code) if code != status => format!("{status} ({code})"),

@@ -45,7 +45,12 @@ fn cut() -> LoadPointRecord {
         losses.handles.lose(None);
         losses.repeated = 3;
         losses.failed = 1;
+        losses.fail(OpKind::Write, OperationFailure::Lost);
+        let gone = OperationFailure::Status(NtStatus::FILE_CLOSED);
+        losses.fail(OpKind::Lock, gone);
+        losses.faults.lost = 1;
         ops.failure(OpKind::Write, OperationFailure::Lost);
+        ops.failure(OpKind::Lock, gone);
     });
     point
 }
@@ -86,6 +91,16 @@ fn a_document_has_what_each_event_cost() {
     }
     let by = serde_json::json!({"STATUS_OBJECT_NAME_NOT_FOUND": 1, "not-granted": 1});
     assert_eq!(first["handles_lost_by"], by);
+    let failures = serde_json::json!([
+        {"op": "write", "status": "lost-connection", "code": null, "count": 1},
+        {"op": "lock", "status": "STATUS_FILE_CLOSED", "code": "0xC0000128", "count": 1},
+    ]);
+    assert_eq!(first["failures"], failures);
+    assert_eq!(
+        first["verify"],
+        serde_json::json!({"lost": 1, "doubled": 0, "torn": 0})
+    );
+    assert_eq!(events[1].get("failures"), None);
     assert_eq!(events[1]["kind"], "exec");
     assert_eq!(events[1]["clients"], 0);
     assert!(events[1]["blackout_ns"].is_null());
@@ -105,6 +120,7 @@ fn a_second_table_and_a_sentence_say_what_events_cost() {
         "1 handle lost with STATUS_OBJECT_NAME_NOT_FOUND",
         "1 handle lost that the server had not promised to keep",
         "1 kept handle with a lower oplock or lease than before",
+        "failed after 2s drop 100%: lock, STATUS_FILE_CLOSED (0xC0000128): 1 time",
     ] {
         assert!(table.contains(part), "{table}");
     }

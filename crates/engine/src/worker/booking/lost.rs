@@ -123,7 +123,9 @@ impl<S: Supply> Clients<S> {
         slot.leave_write(member.ledger.as_deref_mut());
         // A failing operation was counted with its first wrong part.
         if slot.state != SlotState::Failing {
-            recorder.failure(slot.operation.kind, OperationFailure::Lost);
+            let (kind, failure) = (slot.operation.kind, OperationFailure::Lost);
+            recorder.failure(kind, failure);
+            recorder.failed_after(self.after_event, kind, failure);
             if !slot.operation.kind.is_step() {
                 recorder.losses_mut(self.after_event).failed += 1;
             }

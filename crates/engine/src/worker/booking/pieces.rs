@@ -6,7 +6,7 @@ use smbench_model::Nanos;
 use smbench_model::contents::verify::Ledger;
 use smbench_model::kind::OpKind;
 use smbench_model::operations::Operation;
-use smbench_model::record::Recorder;
+use smbench_model::record::{OperationFailure, Recorder};
 use smbench_protocol::NtStatus;
 
 use super::Clients;
@@ -97,6 +97,9 @@ impl<S: Supply> Clients<S> {
             Err(PieceFailure::Data(mismatch)) => {
                 slot.state = SlotState::Failing;
                 recorder.wrong_data(kind, member.number, slot.operation.file, &mismatch);
+                let event = self.events.last_before(now);
+                recorder.wrong_after(event, &mismatch);
+                recorder.failed_after(event, kind, OperationFailure::WrongData);
             }
         }
         self.book(&whole, now, in_window, recorder)

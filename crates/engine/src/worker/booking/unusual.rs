@@ -4,13 +4,28 @@
 use smbench_model::Nanos;
 use smbench_model::kind::OpKind;
 use smbench_model::operations::RequestResult;
-use smbench_model::record::{Recorder, Times};
+use smbench_model::record::{OperationFailure, Recorder, Times};
 
 use super::Clients;
 use crate::drivers::driver::{Answer, Extent};
 use crate::drivers::dropped::Dropped;
+use crate::smb::session::caching::Acknowledged;
 use crate::worker::slot::SlotState;
 use crate::worker::supply::Supply;
+
+/// Records the answer to the acknowledgement of a break.
+pub(in crate::worker) fn book_acknowledged(
+    recorder: &mut Recorder,
+    took: Nanos,
+    outcome: Acknowledged,
+) {
+    let kind = OpKind::OplockBreak;
+    match outcome {
+        Acknowledged::Confirmed => recorder.success(kind, 0, took),
+        Acknowledged::Moot => recorder.caching_mut().moot += 1,
+        Acknowledged::Refused(status) => recorder.failure(kind, OperationFailure::Status(status)),
+    }
+}
 
 impl<S: Supply> Clients<S> {
     /// Books what is not the answer to a request in flight. Returns `None` if the rest goes as

@@ -23,7 +23,10 @@ impl<S: Supply> Clients<S> {
         };
         let whole = std::mem::take(&mut self.wholes[at as usize]);
         match whole.failure().or(failure) {
-            Some(failure) => recorder.failure(kind, failure),
+            Some(failure) => {
+                recorder.failure(kind, failure);
+                recorder.failed_after(self.events.last_before(now), kind, failure);
+            }
             None => {
                 let times = Times {
                     service: now.since(whole.began()),
