@@ -5,6 +5,7 @@
 //! allocates, after the first operations. Not here: when operations are sent, which
 //! is in [`super::group`].
 
+mod failed;
 mod in_flight;
 mod lost;
 mod pieces;
@@ -17,7 +18,7 @@ use std::hint;
 use smbench_model::Nanos;
 use smbench_model::kind::OpKind;
 use smbench_model::operations::RequestResult;
-use smbench_model::record::{EventKind, OperationFailure, Reclaimed, Recorder, Times};
+use smbench_model::record::{EventKind, Reclaimed, Recorder, Times};
 use smbench_model::sessions::Caching;
 use smbench_protocol::NtStatus;
 use smbench_protocol::command::WireName;
@@ -28,10 +29,11 @@ use crate::smb::session::caching::Acknowledged;
 use crate::worker::event_instants::EventInstants;
 use crate::worker::load_control::LoadControl;
 use crate::worker::member::Member;
-use crate::worker::slot::{Slot, SlotState, WrongAnswer};
+use crate::worker::slot::{Slot, SlotState};
 use crate::worker::split::Splits;
 use crate::worker::supply::Supply;
 use crate::worker::whole::WholeOperation;
+use failed::{AnswerInstant, fail};
 use in_flight::TimeInFlight;
 use unusual::book_acknowledged;
 
@@ -321,16 +323,6 @@ fn book_missed<S: Supply>(
     }
 }
 
-/// When an answer came.
-#[derive(Clone, Copy)]
-struct AnswerInstant<'a> {
-    now: Nanos,
-    /// 1 in the window, else 0.
-    in_window: u64,
-    /// What happened before.
-    events: &'a EventInstants,
-}
-
 /// Checks an answer, or a part of one, and records the operation with its last part
 /// or with its first failure, which the operation of several steps gets, too.
 #[inline]
@@ -369,27 +361,9 @@ fn record<S: Supply>(
         }
         Err(unfit) => {
             hint::cold_path();
-            slot.state = SlotState::Failing;
-            let operations = &mut member.operations;
-            operations.answered(answer.slot, slot, now, RequestResult::Wrong);
-            let event = at.events.last_before(now);
-            let failure = match unfit {
-                WrongAnswer::Answer(failure) => {
-                    recorder.failure(kind, failure);
-                    failure
-                }
-                WrongAnswer::Recorded(difference) => {
-                    recorder.difference(difference);
-                    return Ok(());
-                }
-                WrongAnswer::Data(mismatch) => {
-                    recorder.wrong_data(kind, member.number, slot.operation.file, &mismatch);
-                    recorder.wrong_after(event, &mismatch);
-                    OperationFailure::WrongData
-                }
-            };
-            recorder.failed_after(event, kind, failure);
-            if let Some(whole) = whole {
+            if let Some(failure) = fail(member, slot, answer.slot, &unfit, at, recorder)
+                && let Some(whole) = whole
+            {
                 whole.fail(failure);
             }
         }

@@ -1,0 +1,57 @@
+//! Operations whose answer is not the expected one. They are few, so the loop does not have the
+//! code of it.
+
+use smbench_model::Nanos;
+use smbench_model::operations::RequestResult;
+use smbench_model::record::{OperationFailure, Recorder};
+
+use crate::worker::event_instants::EventInstants;
+use crate::worker::member::Member;
+use crate::worker::slot::{Slot, SlotState, WrongAnswer};
+use crate::worker::supply::Supply;
+
+/// When an answer came.
+#[derive(Clone, Copy)]
+pub(super) struct AnswerInstant<'a> {
+    pub(super) now: Nanos,
+    /// 1 in the window, else 0.
+    pub(super) in_window: u64,
+    /// What happened before.
+    pub(super) events: &'a EventInstants,
+}
+
+/// Records an operation that failed. Returns the failure, unless it is a difference from a
+/// recording.
+#[cold]
+#[inline(never)]
+pub(super) fn fail<S: Supply>(
+    member: &mut Member<S>,
+    slot: &mut Slot,
+    number: u32,
+    unfit: &WrongAnswer,
+    at: AnswerInstant<'_>,
+    recorder: &mut Recorder,
+) -> Option<OperationFailure> {
+    let kind = slot.operation.kind;
+    slot.state = SlotState::Failing;
+    let operations = &mut member.operations;
+    operations.answered(number, slot, at.now, RequestResult::Wrong);
+    let event = at.events.last_before(at.now);
+    let failure = match *unfit {
+        WrongAnswer::Answer(failure) => {
+            recorder.failure(kind, failure);
+            failure
+        }
+        WrongAnswer::Recorded(difference) => {
+            recorder.difference(difference);
+            return None;
+        }
+        WrongAnswer::Data(ref mismatch) => {
+            recorder.wrong_data(kind, member.number, slot.operation.file, mismatch);
+            recorder.wrong_after(event, mismatch);
+            OperationFailure::WrongData
+        }
+    };
+    recorder.failed_after(event, kind, failure);
+    Some(failure)
+}
