@@ -51,8 +51,13 @@ impl ChannelReplays {
     }
 
     /// Judges an answer that is not a success.
-    fn judge(&mut self, answered: (u32, Command, NtStatus), now: Nanos) -> ReplayOutcome {
-        let (slot, command, status) = answered;
+    fn judge(
+        &mut self,
+        slot: u32,
+        command: Command,
+        status: NtStatus,
+        now: Nanos,
+    ) -> ReplayOutcome {
         if status == NtStatus::FILE_NOT_AVAILABLE && self.older.contains(&slot) {
             self.begin(slot);
             return ReplayOutcome::Refused;
@@ -127,7 +132,7 @@ impl<E> GroupState<E> {
         let Some(replays) = &mut self.replays else {
             return;
         };
-        match replays.judge((done.tag, done.command, done.status), now) {
+        match replays.judge(done.tag, done.command, done.status, now) {
             ReplayOutcome::AsAnswered => {}
             ReplayOutcome::Refused => answer.extent = Extent::Expired,
             ReplayOutcome::DoneBefore => {
@@ -215,7 +220,7 @@ mod tests {
             sent: vec![3, 5],
             ..ChannelReplays::default()
         };
-        let mut judge = |slot, status| replays.judge((slot, WRITE, status), NOW);
+        let mut judge = |slot, status| replays.judge(slot, WRITE, status, NOW);
         assert_eq!(judge(4, early), ReplayOutcome::AsAnswered, "not a replay");
         assert_eq!(judge(5, early), ReplayOutcome::Refused);
         let again = judge(5, early);
@@ -232,11 +237,11 @@ mod tests {
             ..ChannelReplays::default()
         };
         let early = NtStatus::FILE_NOT_AVAILABLE;
-        let mut judge = |slot| replays.judge((slot, WRITE, early), NOW);
+        let mut judge = |slot| replays.judge(slot, WRITE, early, NOW);
         assert_eq!(judge(7), ReplayOutcome::Refused);
         assert_eq!(judge(7), ReplayOutcome::AsAnswered);
         replays.begin(2);
-        let of_new_call = replays.judge((2, WRITE, early), NOW);
+        let of_new_call = replays.judge(2, WRITE, early, NOW);
         assert_eq!(of_new_call, ReplayOutcome::AsAnswered);
         assert!(replays.due.is_empty());
     }
@@ -248,10 +253,10 @@ mod tests {
             sent: vec![1, 2],
             ..ChannelReplays::default()
         };
-        let close = replays.judge((1, Command::Close, closed), NOW);
-        let unlock = replays.judge((2, Command::Lock, unlocked), NOW);
+        let close = replays.judge(1, Command::Close, closed, NOW);
+        let unlock = replays.judge(2, Command::Lock, unlocked, NOW);
         assert_eq!([close, unlock], [ReplayOutcome::DoneBefore; 2]);
-        let later = replays.judge((1, Command::Close, closed), NOW);
+        let later = replays.judge(1, Command::Close, closed, NOW);
         assert_eq!(later, ReplayOutcome::AsAnswered);
     }
 }
