@@ -87,3 +87,33 @@ fn a_load_point_of_units_that_misses_a_limit_is_not_valid() {
     }
     assert!(text.contains("and the limit"), "{text}");
 }
+
+#[test]
+fn a_search_tries_whole_units_of_any_number_of_populations() {
+    let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
+    let (alone, _) = JOBS.rsplit_once("[[population]]").unwrap();
+    for (jobs, clients) in [(JOBS, 3), (&alone.replace("= 2", "= 5"), 5)] {
+        let place = place(jobs);
+        let find = |more: &[&str]| {
+            let url = server.url();
+            let args = ["find", "clients", &url, "-p", "jobs.toml"];
+            let slo = ["--slo", "p99 < 60s"];
+            place.smbench_as(server.password(), &[&args[..], &slo, more].concat())
+        };
+        let short = ["--duration=300ms", "--ramp-up=50ms", "--ramp-down=20ms"];
+        let said = find(&[&short[..], &["--max=17", "--out=results"]].concat());
+        // A busy machine may reach any share of a rate.
+        assert!(matches!(said.code(), Some(0 | 4)), "{said:?}");
+        let doc = place.document();
+        let points = doc["load_points"].as_array().unwrap();
+        assert!(!points.is_empty());
+        for point in points {
+            assert_eq!(point["clients"].as_u64().unwrap() % clients, 0, "{point}");
+            assert!(point["units"].is_u64(), "{point}");
+        }
+        let said = find(&["--max", "2"]);
+        assert_eq!(said.code(), Some(2));
+        let expected = format!("one unit JOB has {clients} clients: search up to more");
+        assert!(said.stderr.contains(&expected), "{said:?}");
+    }
+}

@@ -8,6 +8,7 @@ use smbench_model::plan::Plan;
 use smbench_model::search::{Grain, SearchSpec};
 use smbench_model::setting;
 use smbench_model::spec::WorkSpec;
+use smbench_model::unit::LoadUnit;
 use smbench_report::doc::FindKind;
 use smbench_report::{Find, Threshold};
 
@@ -191,7 +192,7 @@ pub fn among_populations(find: Find, plan: &Plan) -> Result<Find, Failure> {
         )))
     };
     match &plan.work.populations[..] {
-        [_] => Ok(find),
+        [_] if plan.work.unit.is_none() => Ok(find),
         _ if find.kind() != FindKind::Clients => refused("only a search for clients is possible"),
         all if all.iter().all(|one| one.share.is_none()) => {
             refused("give one a share, so that the search can change its clients")
@@ -199,11 +200,16 @@ pub fn among_populations(find: Find, plan: &Plan) -> Result<Find, Failure> {
         _ => {
             let most = find.spec().max as u32;
             let least = || (1..=most).find(|clients| plan.work.divided(*clients).is_some());
-            let find = match &plan.work.unit {
-                Some(unit) => find.in_steps(unit.clients),
-                None => least().map(|least| find.at_least(least)),
-            };
-            find.map_or_else(|| refused("the most clients are too few for all"), Ok)
+            match &plan.work.unit {
+                Some(LoadUnit { name, clients, .. }) => {
+                    let fewer = format!("one unit {name} has {clients} clients: search up to more");
+                    find.in_steps(*clients).ok_or(Failure::Usage(fewer))
+                }
+                None => least().map_or_else(
+                    || refused("the most clients are too few for all"),
+                    |least| Ok(find.at_least(least)),
+                ),
+            }
         }
     }
 }
