@@ -49,6 +49,7 @@ macro_rules! program {
 
         #[cfg(not(fuzzing))]
         fn main() {
+            let _ = $crate::$module::TARGETS;
             eprintln!("run this program with cargo fuzz: fuzz/README.md says how");
             std::process::exit(2);
         }
