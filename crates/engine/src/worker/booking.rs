@@ -18,7 +18,7 @@ use std::hint;
 use smbench_model::Nanos;
 use smbench_model::kind::OpKind;
 use smbench_model::operations::RequestResult;
-use smbench_model::record::{EventKind, Reclaimed, Recorder, Times};
+use smbench_model::record::{EventKind, OperationFailure, Reclaimed, Recorder, Times};
 use smbench_model::sessions::Caching;
 use smbench_protocol::NtStatus;
 use smbench_protocol::command::WireName;
@@ -112,6 +112,12 @@ impl<S: Supply> Sink for Booking<'_, S> {
 
     fn acknowledged(&mut self, took: Nanos, outcome: Acknowledged) {
         book_acknowledged(self.recorder, took, outcome);
+        if let Acknowledged::Refused(status) = outcome {
+            let event = self.clients.events.last_before(self.now);
+            let failure = OperationFailure::Status(status);
+            self.recorder
+                .failed_after(event, OpKind::OplockBreak, failure);
+        }
     }
 
     fn reauthenticated(&mut self, since: Nanos) {
@@ -123,13 +129,16 @@ impl<S: Supply> Sink for Booking<'_, S> {
         self.book_event(EventKind::LinkLost, lost.at);
         self.clients.after_event = self.clients.events.last_before(since);
         let losses = self.recorder.losses_mut(self.clients.after_event);
+        losses.links += 1;
         losses.channels = losses.channels.saturating_sub(channels);
     }
 
     fn channel_lost(&mut self, lost: &LostLink, since: Nanos) {
         self.book_event(EventKind::ChannelLost, lost.at);
         self.clients.after_event = self.clients.events.last_before(since);
-        self.recorder.losses_mut(self.clients.after_event).channels += 1;
+        let losses = self.recorder.losses_mut(self.clients.after_event);
+        losses.links += 1;
+        losses.channels += 1;
     }
 
     fn cut_off(&mut self, since: Nanos, clients: u32) {

@@ -66,6 +66,8 @@ pub struct EventLosses {
     pub repeated: u64,
     /// Operations without an answer that failed.
     pub failed: u64,
+    /// Connections that were lost, with and without a client in wait.
+    pub links: u64,
     /// Connections of clients that went on with another one.
     pub channels: u64,
     /// Operations that failed after the event and before the next one, by cause.
@@ -82,6 +84,7 @@ impl Default for EventLosses {
             handles: Reclaimed::default(),
             repeated: 0,
             failed: 0,
+            links: 0,
             channels: 0,
             failures: BTreeMap::new(),
             faults: DataFaults::default(),
@@ -97,12 +100,12 @@ impl EventLosses {
 
     /// Counts an operation that failed.
     pub fn fail(&mut self, kind: OpKind, failure: OperationFailure) {
-        self.add_failures((kind, failure), 1);
+        self.add_failures(kind, failure, 1);
     }
 
-    fn add_failures(&mut self, cause: (OpKind, OperationFailure), count: u64) {
-        let other = (cause.0, OperationFailure::Other);
-        add(&mut self.failures, cause, other, count);
+    fn add_failures(&mut self, kind: OpKind, failure: OperationFailure, count: u64) {
+        let other = (kind, OperationFailure::Other);
+        add(&mut self.failures, (kind, failure), other, count);
     }
 
     /// Returns the number of clients that did not come back.
@@ -119,9 +122,10 @@ impl EventLosses {
         self.handles.merge(&other.handles);
         self.repeated += other.repeated;
         self.failed += other.failed;
+        self.links += other.links;
         self.channels += other.channels;
-        for (&cause, &count) in &other.failures {
-            self.add_failures(cause, count);
+        for (&(kind, failure), &count) in &other.failures {
+            self.add_failures(kind, failure, count);
         }
         self.faults.merge(&other.faults);
     }
@@ -133,7 +137,7 @@ pub struct Losses(BTreeMap<Option<u32>, EventLosses>);
 
 impl Losses {
     /// Returns what followed from the event with this index, `None` for losses before all events.
-    /// Returns `None` if no connection was lost and no operation failed.
+    /// Returns `None` if no connection was lost, and no operation failed after the event.
     #[must_use]
     pub fn after(&self, event: Option<u32>) -> Option<&EventLosses> {
         self.0.get(&event)
@@ -147,7 +151,9 @@ impl Losses {
     /// Returns whether any connection was lost.
     #[must_use]
     pub fn has_losses(&self) -> bool {
-        self.0.values().any(|of| of.clients > 0 || of.channels > 0)
+        self.0
+            .values()
+            .any(|of| of.links + of.clients + of.channels > 0)
     }
 
     /// Returns what followed from an event, to add to it.

@@ -93,11 +93,12 @@ pub struct EventDoc {
     #[serde(default, skip_serializing_if = "is_zero")]
     pub channels_lost: u64,
     /// Operations that failed after the event and before the next one, by cause, ramps included.
-    /// `failures` of the load point contains them. Absent if there are none.
+    /// A `lost-connection` belongs to the event of the loss, and `loss` has no other failures.
+    /// `failures` of the load point contains all. Absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<FailureDoc>,
-    /// Data that was found wrong after the event and before the next one. `verify` of the load
-    /// point contains it. Absent if there is none.
+    /// What the stamps in data show that was found wrong after the event and before the next one.
+    /// `verify` of the load point contains it. Absent if all are 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verify: Option<DataFaults>,
     /// The command that was run. Absent if the event has none.

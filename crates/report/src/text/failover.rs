@@ -1,5 +1,7 @@
 //! Events of load points, and what the lost connections after them cost.
 
+use std::cmp::Reverse;
+
 use smbench_model::record::OperationFailure;
 
 use crate::curve::total;
@@ -164,19 +166,34 @@ fn notes(doc: &RunDoc) -> Vec<String> {
             status => format!("{handles} lost with {}", plain(status)),
         }
     });
-    let failed = events().flat_map(failed);
-    lost.chain(weaker).chain(gone_on).chain(failed).collect()
+    lost.chain(weaker)
+        .chain(gone_on)
+        .chain(failed(events()))
+        .collect()
 }
 
-/// Returns what failed after an event in another way than without an answer, a line per cause.
-fn failed(event: &EventDoc) -> impl Iterator<Item = String> {
-    let with_answer = event.failures.iter();
-    let with_answer = with_answer.filter(|of| of.status != OperationFailure::Lost.name());
-    with_answer.map(|of| {
-        let (times, op) = (counted(of.count, "time"), plain(&of.op));
-        let cause = cause(&of.status, of.code.as_deref());
-        format!("failed after {}: {op}, {cause}: {times}", name(event))
-    })
+/// Returns what failed after events in another way than without an answer, a line for each of the
+/// most frequent causes.
+fn failed<'a>(events: impl Iterator<Item = &'a EventDoc>) -> Vec<String> {
+    /// The document has the rest.
+    const SHOWN: usize = 10;
+    let mut counts = std::collections::BTreeMap::<_, u64>::new();
+    for event in events {
+        let answered = event.failures.iter();
+        for of in answered.filter(|of| of.status != OperationFailure::Lost.name()) {
+            let cause = cause(&of.status, of.code.as_deref());
+            *counts
+                .entry((name(event), plain(&of.op), cause))
+                .or_default() += of.count;
+        }
+    }
+    let mut counts: Vec<_> = counts.into_iter().collect();
+    counts.sort_by_key(|(_, count)| Reverse(*count));
+    let line = |((event, op, cause), count)| {
+        let times = counted(count, "time");
+        format!("failed after {event}: {op}, {cause}: {times}")
+    };
+    counts.into_iter().take(SHOWN).map(line).collect()
 }
 
 /// Describes the lost connections of all load points in a sentence; `None` if there were none.

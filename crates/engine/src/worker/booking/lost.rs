@@ -125,7 +125,7 @@ impl<S: Supply> Clients<S> {
         if slot.state != SlotState::Failing {
             let (kind, failure) = (slot.operation.kind, OperationFailure::Lost);
             recorder.failure(kind, failure);
-            recorder.failed_after(self.after_event, kind, failure);
+            recorder.losses_mut(self.after_event).fail(kind, failure);
             if !slot.operation.kind.is_step() {
                 recorder.losses_mut(self.after_event).failed += 1;
             }

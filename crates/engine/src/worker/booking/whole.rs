@@ -25,7 +25,11 @@ impl<S: Supply> Clients<S> {
         match whole.failure().or(failure) {
             Some(failure) => {
                 recorder.failure(kind, failure);
-                recorder.failed_after(self.events.last_before(now), kind, failure);
+                if failure == OperationFailure::Lost {
+                    recorder.losses_mut(self.after_event).fail(kind, failure);
+                } else {
+                    recorder.failed_after(self.events.last_before(now), kind, failure);
+                }
             }
             None => {
                 let times = Times {
