@@ -14,9 +14,12 @@ pub(super) fn one_line(error: &clap::Error, root: &Command) -> String {
     // Of the standard library, for every whole number.
     let line = without_usage(&rendered)
         .replace("invalid digit found in string", "expected a whole number");
-    match command.is_empty() || line.contains("; ") || line.contains("[possible values") {
-        false if suggestion.is_empty() => format!("{line} (see {} --help)", command.join(" ")),
-        _ => line + &suggestion,
+    let is_complete =
+        command.is_empty() || line.contains("; ") || line.contains("[possible values");
+    if suggestion.is_empty() && !is_complete {
+        format!("{line} (see {} --help)", command.join(" "))
+    } else {
+        line + &suggestion
     }
 }
 

@@ -44,9 +44,10 @@ fn describe(found: &Cleanup) -> String {
     }
     text += &described(&found.bins);
     for directory in &found.prepared {
-        let what = match directory.ends_with("smbench-tree") {
-            true => "a prepared tree (remove it with smbench tree cleanup)",
-            false => "prepared for fileio (remove it with smbench fileio cleanup)",
+        let what = if directory.ends_with("smbench-tree") {
+            "a prepared tree (remove it with smbench tree cleanup)"
+        } else {
+            "prepared for fileio (remove it with smbench fileio cleanup)"
         };
         let _ = writeln!(text, "left alone, {what}: {}", plain(directory));
     }

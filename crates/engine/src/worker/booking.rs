@@ -193,9 +193,10 @@ impl<S: Supply> Clients<S> {
         }
         Self {
             splits: S::splits().then(|| Box::new(Splits::new(slots.len()))),
-            wholes: match S::splits() {
-                true => vec![WholeOperation::default(); slots.len()].into_boxed_slice(),
-                false => Box::default(),
+            wholes: if S::splits() {
+                vec![WholeOperation::default(); slots.len()].into_boxed_slice()
+            } else {
+                Box::default()
             },
             members: members.into_boxed_slice(),
             slots: slots.into_boxed_slice(),

@@ -77,9 +77,10 @@ impl SambaPrograms {
     /// Returns the testparm that knows the parameters of this build; `None` if there is
     /// none.
     pub(super) fn testparm(&self) -> Result<Option<PathBuf>, LabError> {
-        match self.is_given {
-            true => Ok(self.testparm.clone()),
-            false => Tool::TESTPARM.find().map(Some),
+        if self.is_given {
+            Ok(self.testparm.clone())
+        } else {
+            Tool::TESTPARM.find().map(Some)
         }
     }
 

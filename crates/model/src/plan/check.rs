@@ -199,9 +199,10 @@ impl Plan {
             let size = Size(bytes);
             return Err(Problem::UnnotedBytes { size });
         }
-        match self.alone().any(|plan| plan.writes_data()) {
-            true => Ok(()),
-            false => Err(Problem::Unnoted("the clients write to no file that stays")),
+        if self.alone().any(|plan| plan.writes_data()) {
+            Ok(())
+        } else {
+            Err(Problem::Unnoted("the clients write to no file that stays"))
         }
     }
 

@@ -207,9 +207,10 @@ impl Churn {
             };
         };
         let period = rate.period(clients);
-        match (PERIOD_MIN..=PERIOD_MAX).contains(&period) {
-            true => Ok(()),
-            false => Err(("churn", ChurnProblem::Period(period.min(PERIOD_MAX * 100)))),
+        if (PERIOD_MIN..=PERIOD_MAX).contains(&period) {
+            Ok(())
+        } else {
+            Err(("churn", ChurnProblem::Period(period.min(PERIOD_MAX * 100))))
         }
     }
 

@@ -252,8 +252,9 @@ fn advice(count: u32, depth: u32, fan_out: u32) -> String {
         wider.map(|wider| format!("fan-out {wider}")),
     ];
     let parts: Vec<_> = parts.into_iter().flatten().collect();
-    match parts.is_empty() {
-        true => "1 directory".to_owned(),
-        false => parts.join(" or "),
+    if parts.is_empty() {
+        "1 directory".to_owned()
+    } else {
+        parts.join(" or ")
     }
 }

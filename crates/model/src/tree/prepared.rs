@@ -230,9 +230,10 @@ impl TreeError {
 
 /// Returns the first field in which two descriptions differ.
 fn difference(found: &TreeShape, asked: &TreeShape) -> String {
-    let levels = |shape: &TreeShape| match shape.levels.is_empty() {
-        true => (shape.directories, shape.files),
-        false => {
+    let levels = |shape: &TreeShape| {
+        if shape.levels.is_empty() {
+            (shape.directories, shape.files)
+        } else {
             let sum = |count: fn(&super::LevelShape) -> u32| shape.levels.iter().map(count).sum();
             (sum(|level| level.directories), sum(|level| level.files))
         }

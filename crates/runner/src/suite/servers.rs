@@ -94,9 +94,10 @@ fn with_settings(source: &Source, hosts: Vec<Host>) -> Result<Vec<Host>, Failure
                 )));
             }
             all.push(Host {
-                name: match is_alone {
-                    true => setting.name.clone(),
-                    false => format!("{} {}", host.name, setting.name),
+                name: if is_alone {
+                    setting.name.clone()
+                } else {
+                    format!("{} {}", host.name, setting.name)
                 },
                 run: run.or(host.run.clone()),
                 ..host.clone()

@@ -85,9 +85,10 @@ pub(super) async fn look(
     let has = |name: &str| entries.iter().any(|entry| entry.name == name);
     let path = join(directory, TREE_MANIFEST);
     if !has(TREE_MANIFEST) {
-        return match has(TREE_ROOT) {
-            true => Err(TreeError::Manifest { path, at }.into()),
-            false => Ok(PreparedFound::Empty),
+        return if has(TREE_ROOT) {
+            Err(TreeError::Manifest { path, at }.into())
+        } else {
+            Ok(PreparedFound::Empty)
         };
     }
     let json = read_start(session, &path, TREE_MANIFEST_BYTES_MAX).await?;
