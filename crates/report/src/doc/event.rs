@@ -97,7 +97,7 @@ pub struct EventDoc {
     /// `failures` of the load point contains all. Absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<FailureDoc>,
-    /// What the stamps in data show that was found wrong after the event and before the next one.
+    /// Wrong data that was read after the event and before the next one, as its stamps show it.
     /// `verify` of the load point contains it. Absent if all are 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verify: Option<DataFaults>,

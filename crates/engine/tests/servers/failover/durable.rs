@@ -14,8 +14,8 @@ use crate::support::{plan, target};
 
 /// The shortest time from the first event to the second, and the longest that is tried.
 const TIMES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(32)];
-/// What Samba logs if a read that was in flight at the loss changed the access time of its file
-/// later. It gives no handle back of such a file.
+/// Samba's log of a file whose access time a read in flight at the loss changed later. Samba
+/// gives no handle back of such a file.
 const READ_LATER: &str = "st_ex_atime differs";
 /// Most runs until no read changed an access time.
 const RUNS_MAX: u32 = 5;
