@@ -301,12 +301,7 @@ fn run_one(
     cancel: &Cancel,
     interim: Option<&mut LineReport>,
 ) -> Result<Ran, Failure> {
-    let &RunContext {
-        output,
-        line,
-        unsaved,
-        ..
-    } = context;
+    let (output, line) = (context.output, context.line);
     output.is_stdout_taken()?;
     let mut results = Results::prepare(
         &output.files(),
@@ -354,7 +349,7 @@ fn run_one(
         state,
         hosts,
         observer: line,
-        unsaved,
+        unsaved: context.unsaved,
         cancel,
     };
     let JobOutcome { record, logged } = job.measure(&mut results);

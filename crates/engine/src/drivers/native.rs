@@ -109,16 +109,15 @@ async fn open_group<E: Encode>(
     let (mut held, mut granted) = (Vec::with_capacity(clients.len()), Vec::new());
     let (mut places, mut credentials, mut refused) = (Vec::new(), Vec::new(), None);
     for (at, &client) in clients.iter().enumerate() {
-        if at > 0 {
-            match sessions.open_next(client, again).await {
-                Ok(()) => {}
-                // The sessions before it stay.
-                Err(error) if error.is_refusal() => {
-                    refused = Some(((clients.len() - at) as u32, error));
-                    break;
-                }
-                Err(error) => return Err(error),
+        if at > 0
+            && let Err(error) = sessions.open_next(client, again).await
+        {
+            // The sessions before it stay.
+            if error.is_refusal() {
+                refused = Some(((clients.len() - at) as u32, error));
+                break;
             }
+            return Err(error);
         }
         let (index, session) = (sessions.indices[at], &mut sessions.first);
         let kept = before.map(|before| before.handles_of(at));
@@ -130,11 +129,8 @@ async fn open_group<E: Encode>(
         } = open::hold(site, client, index, at, session, kept).await?;
         reclaimed.merge(&of_handles);
         remains.push((session.connection.session_id(index), handles));
-        places.extend(
-            encoder
-                .prepare(site, client, session, &mut of_client)
-                .await?,
-        );
+        let prepared = encoder.prepare(site, client, session, &mut of_client);
+        places.extend(prepared.await?);
         held.push(of_client);
         credentials.push(session.credentials.clone());
         granted.extend(to_client);

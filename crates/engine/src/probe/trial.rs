@@ -191,15 +191,7 @@ async fn on_a_file(directory: &str, session: &mut Session) -> Result<Trials, Ses
     };
     session.close(&doing, file_id).await?;
     let compound = compound(session, &path).await?;
-    let mut oplocks = Vec::new();
-    for level in [
-        OplockLevel::LevelII,
-        OplockLevel::Exclusive,
-        OplockLevel::Batch,
-    ] {
-        let opened = open_caching(session, &path, level, &[]).await?;
-        oplocks.push((level, opened.map(|(opened, _)| opened.oplock_level)));
-    }
+    let oplocks = oplocks(session, &path).await?;
     let mut leases = Vec::new();
     if session.connection.negotiated().dialect >= Dialect::Smb21 {
         for state in LEASES {
@@ -285,6 +277,24 @@ async fn compound(session: &mut Session, path: &str) -> Result<Attempt<()>, Sess
         None => Ok(()),
         Some((reply, name)) => Err(format!("{name} refused with {}", reply.status)),
     })
+}
+
+/// Opens the file with each oplock and returns what was granted.
+async fn oplocks(
+    session: &mut Session,
+    path: &str,
+) -> Result<Vec<(OplockLevel, Attempt<OplockLevel>)>, SessionError> {
+    let levels = [
+        OplockLevel::LevelII,
+        OplockLevel::Exclusive,
+        OplockLevel::Batch,
+    ];
+    let mut granted = Vec::with_capacity(levels.len());
+    for level in levels {
+        let opened = open_caching(session, path, level, &[]).await?;
+        granted.push((level, opened.map(|(opened, _)| opened.oplock_level)));
+    }
+    Ok(granted)
 }
 
 /// Opens the file with a lease and returns the lease granted: none if the answer

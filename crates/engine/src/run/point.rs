@@ -30,13 +30,14 @@ use smbench_model::record::{
 use smbench_model::units::format_duration;
 use smbench_model::work::{Population, Work};
 
-use crate::hosts::{APART_MAX, INTERRUPTED};
+use crate::hosts::INTERRUPTED;
 use crate::machine::{clock, tcp};
 use crate::run::Observer;
 use crate::run::context::{Context, RunRole};
 use crate::run::error::RunError;
 use crate::run::health::CpuUsers;
 use crate::worker::assignment::WorkerResult;
+use crate::worker::figures::PopulationEnd;
 use crate::worker::schedule::Schedule;
 use cpu_reader::Seen;
 pub(super) use events::lab_server;
@@ -78,13 +79,10 @@ pub(super) async fn measure(
     for over in &over {
         tell(context, point, over, observer);
     }
-    let mut part = context.role.upstream().map(|_| outcome.clone());
-    if let Some(part) = &mut part {
-        part.populations.clone_from(&ends);
-        let is_cancelled = context.cancel.is_cancelled();
-        part.faults
-            .extend(is_cancelled.then(|| INTERRUPTED.to_owned()));
-    }
+    let part = context.role.upstream().map(|upstream| {
+        let part = part_of_host(context, &outcome, &ends);
+        (upstream, part)
+    });
     let others = take_others(&mut outcome, &observed.schedule, of_own.late);
     let (observed, seen) = (&observed, &seen);
     let late = of_own.late;
@@ -121,19 +119,29 @@ pub(super) async fn measure(
     let mut record = measured.into_record(context, point);
     record.stages = stages;
     if let (RunRole::First(first), Some(own)) = (context.role, &own) {
-        if own.window < record.window.mul_f64(1.0 - APART_MAX) {
-            // It is read while this host has load.
-            let reason = "the first host had no load at the end of the window";
-            record.server_cpu.used = Err(reason.to_owned());
-        }
+        hosts::check_first(&mut record, own.window);
         let first = HostRecord::of(first.name(), own, late);
         hosts::add_hosts(&mut record, [first].into_iter().chain(others).collect());
     }
     let own = own.filter(|_| plan.generator.parts == PartRecords::Kept);
-    if let (Some(upstream), Some(part)) = (context.role.upstream(), part) {
+    if let Some((upstream, part)) = part {
         upstream.measured(part, &record);
     }
     Ok((record, own))
+}
+
+/// Returns what the first host gets of this one.
+fn part_of_host(
+    context: &Context<'_>,
+    outcome: &WorkerResult,
+    ends: &[PopulationEnd],
+) -> WorkerResult {
+    let mut part = outcome.clone();
+    part.populations = ends.to_vec();
+    let is_cancelled = context.cancel.is_cancelled();
+    part.faults
+        .extend(is_cancelled.then(|| INTERRUPTED.to_owned()));
+    part
 }
 
 /// The measurements of a load point whose workers have ended.

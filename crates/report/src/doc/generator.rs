@@ -90,7 +90,7 @@ pub(crate) fn share_of_time(wait_s: f64, clients: u32, window_s: f64) -> f64 {
 impl From<&LoadPointRecord> for GeneratorDoc {
     fn from(record: &LoadPointRecord) -> Self {
         let waits = [record.credit_starved, record.held_back];
-        Self::of(&record.generator, waits, (record.window, record.clients))
+        Self::of(&record.generator, waits, record.window, record.clients)
     }
 }
 
@@ -99,7 +99,7 @@ impl GeneratorDoc {
     pub(crate) fn of_host(host: &HostRecord, window: Duration) -> Option<Self> {
         let waits = [host.credit_starved, host.held_back];
         let generator = host.generator.as_ref()?;
-        Some(Self::of(generator, waits, (window, host.clients)))
+        Some(Self::of(generator, waits, window, host.clients))
     }
 
     /// Returns a generator whose clients were held up for these times, without credits and
@@ -107,7 +107,8 @@ impl GeneratorDoc {
     fn of(
         generator: &GeneratorRecord,
         waits: [Duration; 2],
-        (window, clients): (Duration, u32),
+        window: Duration,
+        clients: u32,
     ) -> Self {
         let share =
             |wait: Duration| share_of_time(wait.as_secs_f64(), clients, window.as_secs_f64());

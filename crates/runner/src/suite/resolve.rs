@@ -135,13 +135,7 @@ impl Suite {
     ) -> Result<Self, Failure> {
         let refuse = |what: String| Failure::Usage(format!("suite {}: {what}", source.origin));
         let spec = &source.spec;
-        if spec.run.work.clients.is_some() || spec.run.work.repeat.is_some() {
-            return Err(refuse(
-                "[run] has clients or repeat: in a suite these are `clients` and `passes` at its \
-                 top"
-                .to_owned(),
-            ));
-        }
+        check_run(&spec.run.work).map_err(refuse)?;
         let load_points = load_points(source, &args.load)?;
         let passes = passes(source, &args.load).map_err(refuse)?;
         check_skipping(source, args)?;
@@ -215,6 +209,17 @@ impl Suite {
     }
 }
 
+/// Checks that a suite's `[run]` leaves to the suite what is of its top.
+fn check_run(work: &WorkSpec) -> Result<(), String> {
+    if work.clients.is_some() || work.repeat.is_some() {
+        return Err(
+            "[run] has clients or repeat: in a suite these are `clients` and `passes` at its top"
+                .to_owned(),
+        );
+    }
+    Ok(())
+}
+
 /// Returns the number of passes, or why it is out of bounds.
 fn passes(source: &Source, args: &SuiteLoad) -> Result<u32, String> {
     match args.passes.or(source.spec.passes).unwrap_or(1) {
@@ -277,16 +282,7 @@ fn plan(
         ..RunOptions::default()
     };
     let written = own.or(run.clone()).or(source.spec.run.clone());
-    if let Some(doc) = &chosen.doc
-        && let Some(sessions) = written.sessions.sessions_per_connection
-        && sessions != doc.generators_per_client
-    {
-        return Err(Failure::Usage(format!(
-            "{place}: sessions_per_connection is {sessions}, but a client of this transfer has {}: \
-             leave the key out",
-            counted(doc.generators_per_client.into(), "session")
-        )));
-    }
+    check_sessions(&written, chosen, &place)?;
     let before = given.clone().or(quick.clone());
     let options = match job {
         Some(job) => job.options(before, &given, written),
@@ -319,6 +315,21 @@ fn plan(
         Some(job) => named_search(plan, job, &place),
         None => Ok(plan),
     }
+}
+
+/// Checks that the sessions per connection are those of a transfer.
+fn check_sessions(written: &RunOptions, chosen: &Chosen, place: &str) -> Result<(), Failure> {
+    if let Some(doc) = &chosen.doc
+        && let Some(sessions) = written.sessions.sessions_per_connection
+        && sessions != doc.generators_per_client
+    {
+        return Err(Failure::Usage(format!(
+            "{place}: sessions_per_connection is {sessions}, but a client of this transfer has {}: \
+             leave the key out",
+            counted(doc.generators_per_client.into(), "session")
+        )));
+    }
+    Ok(())
 }
 
 /// Gives the plan of a search its name, and checks that its probes can be judged.

@@ -69,12 +69,19 @@ pub(super) type StageInstants = Option<Vec<Nanos>>;
 /// Receives the readings at the start and at the end of each stage, if the load has stages.
 pub(super) type StageReadings = mpsc::UnboundedReceiver<StageReading>;
 
+/// What this process had used at an instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct UsageReading {
+    at: Nanos,
+    usage: Usage,
+}
+
 /// The readings of the thread.
 pub(super) struct Seen {
-    opened: (Nanos, Usage),
+    opened: UsageReading,
     /// Reading when the window closed; earlier if the load ended or the run was
     /// cancelled before.
-    closed: (Nanos, Usage),
+    closed: UsageReading,
     /// Readings of the server's CPU at both instants, if the window opened.
     pub(super) server: [Option<Reading>; 2],
     /// Readings of TCP's counters at both instants, if that was asked for.
@@ -87,7 +94,7 @@ pub(super) struct Seen {
 pub(super) struct StageReading {
     /// The number of stages before it.
     pub(super) number: usize,
-    used: (Nanos, Usage),
+    used: UsageReading,
     server: Reading,
     tcp: Option<TcpReading>,
     pub(super) memory: StageMemory,
@@ -222,8 +229,11 @@ async fn closed(mut schedule: Schedule, mut schedules: Schedules) {
     }
 }
 
-fn read() -> (Nanos, Usage) {
-    (clock::now(), process::usage())
+fn read() -> UsageReading {
+    UsageReading {
+        at: clock::now(),
+        usage: process::usage(),
+    }
 }
 
 /// Returns a reading of the server and of TCP; `None` if it panicked.
@@ -250,16 +260,17 @@ impl Seen {
     /// Returns the CPU time of this process in a window of that length, and the
     /// share of all CPUs of this machine that were busy.
     pub(super) fn usage(&self, window: Nanos) -> (ClientUsage, Option<f64>) {
-        let ((opened_at, opened), (closed_at, closed)) = (self.opened, self.closed);
+        let (opened, closed) = (self.opened.usage, self.closed.usage);
+        let length = self.closed.at.since(self.opened.at);
         // The first reading of the server is within the window; a short window may
         // contain only a part of it. The second one is after the window.
         let looking = self.server[0]
             .as_ref()
-            .map_or(CpuTime::default(), |look| look.cost_until(closed_at));
+            .map_or(CpuTime::default(), |look| look.cost_until(self.closed.at));
         // The readings may be slightly late, because of timers or an early end of
         // the load. The load is the same shortly after the window, so the window's
         // share is taken.
-        let share = window.as_secs_f64() / closed_at.since(opened_at).as_secs_f64().max(1e-9);
+        let share = window.as_secs_f64() / length.as_secs_f64().max(1e-9);
         let load = closed.cpu.since(opened.cpu).since(looking);
         let load = load.share(share.min(2.0));
         let looking = looking.all();
@@ -348,8 +359,8 @@ mod tests {
         });
         let ended = seen(Nanos(0), |held, _| drop(held));
         for seen in [cancelled.await, ended.await] {
-            assert!(seen.opened.0 < seen.closed.0);
-            assert!(seen.opened.1.cpu.all() <= seen.closed.1.cpu.all());
+            assert!(seen.opened.at < seen.closed.at);
+            assert!(seen.opened.usage.cpu.all() <= seen.closed.usage.cpu.all());
             assert!(seen.server.iter().all(Option::is_some));
         }
     }

@@ -103,6 +103,15 @@ pub(super) fn add_hosts(record: &mut LoadPointRecord, hosts: Vec<HostRecord>) {
     record.hosts = hosts;
 }
 
+/// Takes back what the server's CPU was if the first host, which reads it, had no load at the
+/// end of the window.
+pub(super) fn check_first(record: &mut LoadPointRecord, own_window: Duration) {
+    if own_window < record.window.mul_f64(1.0 - APART_MAX) {
+        let reason = "the first host had no load at the end of the window";
+        record.server_cpu.used = Err(reason.to_owned());
+    }
+}
+
 fn usage(hosts: &[HostRecord]) -> ClientUsage {
     let mut all = ClientUsage::default();
     for client in hosts.iter().filter_map(|host| host.client) {

@@ -19,7 +19,7 @@ use tokio::sync::{mpsc, watch};
 use super::begin::{begin_of_load, clients_before, next_schedule, ordered_schedule};
 use super::cpu_reader::{CpuReader, Meters};
 use super::events::RunningEvents;
-use super::populations::{OwnWorker, PopulationLoad, workers_of};
+use super::populations::{PopulationLoad, workers_of};
 use super::set_up::SetUp;
 use super::stages::{StageRows, ends_between};
 use super::until_steady::UntilSteady;
@@ -105,6 +105,14 @@ const fn host_of(part: ClientPart) -> (usize, usize) {
     }
 }
 
+/// Returns the CPUs that workers are pinned to in turn; none if they are free.
+fn cpus_of(pinning: Pinning) -> Vec<usize> {
+    match pinning {
+        Pinning::Free => Vec::new(),
+        Pinning::Pinned => process::cpus(),
+    }
+}
+
 /// Where workers report to.
 pub(super) type Reports = mpsc::UnboundedSender<WorkerMessage>;
 
@@ -145,10 +153,7 @@ impl Workers {
         let (start, started) = watch::channel(None);
         let own: Vec<_> = populations.iter().map(|of| of.workers).collect();
         let wanted = own.iter().sum();
-        let cpus = match context.plan.generator.pinning {
-            Pinning::Free => Vec::new(),
-            Pinning::Pinned => process::cpus(),
-        };
+        let cpus = cpus_of(context.plan.generator.pinning);
         let begin = clock::now();
         let mut all = Self {
             threads: Vec::with_capacity(wanted),
@@ -167,13 +172,7 @@ impl Workers {
         };
         let (host, hosts) = host_of(context.plan.generator.part);
         for (number, (of_population, work)) in workers_of(context, populations).enumerate() {
-            let OwnWorker {
-                population,
-                load,
-                groups_before,
-                at,
-                among,
-            } = of_population;
+            let (population, load) = (of_population.population, of_population.load);
             let plan = &population.plan;
             let connections = &plan.sessions.connections;
             let assignment = Assignment {
@@ -186,11 +185,11 @@ impl Workers {
                 rate: load.rate,
                 setup: load.setup,
                 enough: Arc::clone(&all.enough),
-                groups_before,
+                groups_before: of_population.groups_before,
                 groups: connections
                     .groups(plan.generator.part.clients(load.clients))
-                    .skip(at)
-                    .step_by(among)
+                    .skip(of_population.at)
+                    .step_by(of_population.among)
                     .collect(),
                 pace: SetupRate::new(
                     begin,

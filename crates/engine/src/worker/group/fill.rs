@@ -23,6 +23,20 @@ pub(super) enum Filled {
     AtFault(usize),
 }
 
+impl Filled {
+    const fn before(busy: Busy) -> Self {
+        match busy {
+            Busy::Room => Self::UpToBacklog,
+            Busy::Credits
+            | Busy::Session
+            | Busy::Link
+            | Busy::Earlier
+            | Busy::Others
+            | Busy::Over => Self::AsPlanned,
+        }
+    }
+}
+
 impl<D: Driver, S: Supply> Group<D, S> {
     /// Submits operations until every slot is in use, credits run out, the load
     /// point stops, or the driver has no room.
@@ -144,15 +158,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
                     member.keep(operation);
                 }
                 member.waits.begin(busy, now, control);
-                return match busy {
-                    Busy::Room => Filled::UpToBacklog,
-                    Busy::Credits
-                    | Busy::Session
-                    | Busy::Link
-                    | Busy::Earlier
-                    | Busy::Others
-                    | Busy::Over => Filled::AsPlanned,
-                };
+                return Filled::before(busy);
             }
             member.waits.end(now, control);
             member.served(due, now);

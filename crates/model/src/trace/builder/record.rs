@@ -84,12 +84,7 @@ impl Builder {
             Step::Rename { from, to } => self.rename(from, to, status)?,
             Step::Mkdir(path) => Record::Mkdir(self.of_path(path, status, Names::created)?),
             Step::Deltree(path) => Record::Deltree(self.deltree(path, status)?),
-            Step::QueryPath { path, level } => Record::QueryPath {
-                path: self.of_path(path, status, |names, node| {
-                    names.found(node, PreparedName::File(0));
-                })?,
-                level,
-            },
+            Step::QueryPath { path, level } => self.query_path(path, level, status)?,
             Step::QueryFile { handle, level } => Record::QueryFile {
                 handle: self.handles.number(handle, status)?,
                 level,
@@ -242,6 +237,18 @@ impl Builder {
             names.found(node, made);
             names.vanished(node);
         })
+    }
+
+    fn query_path(
+        &mut self,
+        path: &str,
+        level: InfoLevel,
+        status: NtStatus,
+    ) -> Result<Record, StepError> {
+        let path = self.of_path(path, status, |names, node| {
+            names.found(node, PreparedName::File(0));
+        })?;
+        Ok(Record::QueryPath { path, level })
     }
 
     fn rename(&mut self, from: &str, to: &str, status: NtStatus) -> Result<Record, StepError> {

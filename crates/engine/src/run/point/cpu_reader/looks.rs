@@ -6,8 +6,8 @@ use smbench_model::record::StageMemory;
 use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, JoinSet};
 
-use super::{StageInstants, StageReading};
-use crate::machine::process::{self, Usage};
+use super::{StageInstants, StageReading, UsageReading};
+use crate::machine::process;
 use crate::machine::server_cpu::{Meter, Reading};
 use crate::machine::tcp::{TcpReading, TcpWatch};
 
@@ -68,7 +68,7 @@ impl StageLooks {
     }
 
     /// Reads on another thread, and tells what it has read.
-    pub(super) fn start(&mut self, used: (Nanos, Usage)) {
+    pub(super) fn start(&mut self, used: UsageReading) {
         let Some(tell) = self.tell.clone() else {
             return;
         };
