@@ -6,6 +6,26 @@ use crate::doc::{LoadPointDoc, OpDoc, PopulationPointDoc, ReachedDoc, is_asked_f
 use crate::latency::{LatencyDoc, pool};
 use crate::statistics::{Estimate, per};
 
+impl LoadPointDoc {
+    /// Returns the part of the population of this name, as if its clients had been all. What is
+    /// not measured by population stays that of all clients.
+    pub(crate) fn of_population(&self, name: &str) -> Option<Self> {
+        let part = self.populations.iter().find(|part| part.name == name)?;
+        Some(Self {
+            clients: part.clients,
+            throughput_mbps: part.throughput_mbps,
+            ops_per_s: part.ops_per_s,
+            latency_ns: part.latency_ns,
+            ops: part.ops.clone(),
+            series: Some(part.series.clone()),
+            offered: part.offered,
+            concurrency: None,
+            populations: Vec::new(),
+            ..self.clone()
+        })
+    }
+}
+
 /// A population at a load. Of a row without a valid pass it has all passes.
 pub(crate) struct PopulationRow<'a> {
     /// Its part of each pass, with the length of the window in seconds.
@@ -20,6 +40,12 @@ impl<'a> PopulationRow<'a> {
         let first: Option<&'a LoadPointDoc> = row.passes.first().copied();
         let parts = first.into_iter().flat_map(|pass| &pass.populations);
         parts.map(|part| &part.name[..])
+    }
+
+    /// Returns the part of the population of this name in each pass of a row.
+    pub(crate) fn points(row: &CurveRow<'_>, name: &str) -> Vec<LoadPointDoc> {
+        let passes = row.passes.iter();
+        passes.filter_map(|pass| pass.of_population(name)).collect()
     }
 
     /// Returns the population of this name, if the row has it.

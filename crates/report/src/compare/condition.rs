@@ -15,6 +15,9 @@ use crate::units::plain;
 pub struct Condition {
     /// The condition as the user wrote it.
     pub(super) text: String,
+    /// A population, if an operation follows it.
+    pub(super) population: Option<String>,
+    /// A kind of operation, or a population.
     pub(super) op: Option<String>,
     pub(super) metric: Metric,
     pub(super) place: At,
@@ -65,9 +68,6 @@ impl FromStr for Condition {
             side,
             limit,
         } = Phrase::parse(text).map_err(wrong)?;
-        if of.is_some() {
-            return Err(wrong("expected a metric"));
-        }
         if name == "errors" {
             return Err(GrammarError(format!(
                 "errors have no change in percent: use run {FAIL_IF} 'errors > 0'"
@@ -102,6 +102,7 @@ impl FromStr for Condition {
         }
         Ok(Self {
             text: plain(text.trim()),
+            population: of.map(str::to_owned),
             op: op.map(str::to_owned),
             metric,
             place,
@@ -177,6 +178,13 @@ pub(crate) fn signed_percent(text: &str) -> Result<f64, &'static str> {
 mod tests {
     use super::*;
 
+    #[test]
+    fn a_population_may_come_before_an_operation() {
+        let condition: Condition = "office read p99 > 10%".parse().unwrap();
+        let words = (condition.population, condition.op);
+        assert_eq!(words, (Some("office".to_owned()), Some("read".to_owned())));
+    }
+
     fn parsed(text: &str) -> Result<(Option<String>, Metric, At, LimitSide, f64), String> {
         let condition: Condition = text
             .parse()
@@ -240,7 +248,7 @@ mod tests {
             ("p99 > + -10%", "the limit is not a number of percent"),
             ("p99 >> 10%", "the limit is not a number of percent"),
             ("> 10%", "expected a metric"),
-            ("a b p99 > 10%", "expected a metric"),
+            ("a b c p99 > 10%", "expected a metric"),
             (
                 "p99 at x > 10%",
                 "after `at` comes a number of clients, or peak",

@@ -4,6 +4,7 @@
 //! is an empty field. New columns are only added at the end. Those of `pooled` are the
 //! figures that tables show; the older ones are of the mean of the passes' values.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 
 use super::comparison::Comparison;
@@ -14,7 +15,8 @@ use crate::change::Noise;
 const HEADER: &str = "baseline,other,profile,place,baseline_clients,other_clients,op,metric,unit,\
     baseline_value,other_value,change_percent,low_percent,high_percent,noise,\
     shows_from_percent,verdict,baseline_passes,other_passes,baseline_pooled,other_pooled,\
-    change_pooled_percent,low_pooled_percent,high_pooled_percent,shows_from_pooled_percent";
+    change_pooled_percent,low_pooled_percent,high_pooled_percent,shows_from_pooled_percent,\
+    population";
 
 /// Writes a header line and the rows: for each pair the peaks, then the load
 /// points.
@@ -29,17 +31,34 @@ pub fn write_csv(comparison: &Comparison, output: impl Write) -> Result<(), ::cs
         let peak = pair.peak.iter().map(|held| ("peak", held));
         let points = pair.load_points.iter().map(|held| ("load point", held));
         for (place, held) in peak.chain(points) {
-            let all = held.metrics.iter().map(|change| ("all", change));
-            let ops = held.ops.iter().flat_map(|(name, changes)| {
-                changes.iter().map(move |change| (name.as_str(), change))
-            });
-            for (op, change) in all.chain(ops) {
-                writer.write_record(record(pair, place, held, op, change))?;
+            for (op, change) in rows(&held.metrics, &held.ops) {
+                let mut cells = record(pair, place, held, op, change);
+                cells.push(String::new());
+                writer.write_record(cells)?;
+            }
+            for population in &held.populations {
+                for (op, change) in rows(&population.metrics, &population.ops) {
+                    let mut cells = record(pair, place, held, op, change);
+                    cells.push(population.name.clone());
+                    writer.write_record(cells)?;
+                }
             }
         }
     }
     writer.flush()?;
     Ok(())
+}
+
+/// Returns the changes of all operations, and then of each kind.
+fn rows<'a>(
+    metrics: &'a [MetricChange],
+    ops: &'a BTreeMap<String, Vec<MetricChange>>,
+) -> impl Iterator<Item = (&'a str, &'a MetricChange)> {
+    let all = metrics.iter().map(|change| ("all", change));
+    let ops = ops
+        .iter()
+        .flat_map(|(name, changes)| changes.iter().map(move |change| (name.as_str(), change)));
+    all.chain(ops)
 }
 
 fn record(

@@ -23,6 +23,7 @@
 
 use std::fmt;
 
+use itertools::Itertools as _;
 use serde::Serialize;
 use smbench_model::setting::REPEAT;
 
@@ -252,11 +253,14 @@ impl Condition {
     fn change(&self, pair: &Pair, held: &PointComparison) -> Result<(MetricChange, f64), String> {
         let (one, other) = (&pair.baseline.label, &pair.other.label);
         let place = place(held);
-        let what = match &self.op {
-            Some(op) => format!("{} of {}", self.metric, plain(op)),
-            None => self.metric.to_string(),
+        let words = [&self.population, &self.op].into_iter().flatten();
+        let words = words.map(|word| plain(word)).join(" ");
+        let what = match &words[..] {
+            "" => self.metric.to_string(),
+            words => format!("{} of {words}", self.metric),
         };
-        let found = held.find(self.op.as_deref(), self.metric).copied();
+        let (population, op) = (self.population.as_deref(), self.op.as_deref());
+        let found = held.find_in(population, op, self.metric).copied();
         let Some(change) = found else {
             return Err(format!("neither {one} nor {other} has {what} {place}"));
         };

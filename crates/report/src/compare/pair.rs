@@ -134,10 +134,14 @@ impl FoundComparison {
         let interval = change.as_ref().and_then(|change| change.interval);
         let interval = interval.filter(|interval| interval.noise == Noise::Passes);
         let text = |find: &FindDoc| {
-            if find.limit.is_empty() {
+            let limit = if find.limit.is_empty() {
                 "rate reached".to_owned()
             } else {
                 find.limit.join(", ")
+            };
+            match &find.population {
+                Some(name) => format!("{limit} by the rate of {name}"),
+                None => limit,
             }
         };
         let because = if one.is_for_same_limit_as(two) {

@@ -6,9 +6,11 @@ use serde::Serialize;
 
 use crate::change::{CONFIDENCE, Change, Measured, Noise};
 use crate::curve::CurveRow;
+use crate::doc::LoadPointDoc;
 use crate::load::Load;
 use crate::metric::{Better, Metric, PassSample};
 use crate::percentile::Percentile;
+use crate::population::PopulationRow;
 
 /// Comparison of two load points.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -18,6 +20,20 @@ pub struct PointComparison {
     /// Load point of the other run.
     pub other: ComparedPoint,
     /// Metrics over all operations.
+    pub metrics: Vec<MetricChange>,
+    /// Metrics by kind of operation.
+    pub ops: BTreeMap<String, Vec<MetricChange>>,
+    /// The same of each population that both have. Absent if there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub populations: Vec<PopulationComparison>,
+}
+
+/// Comparison of a population at two load points. CPU time is that of all populations.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PopulationComparison {
+    /// Name of the population.
+    pub name: String,
+    /// Metrics over all its operations.
     pub metrics: Vec<MetricChange>,
     /// Metrics by kind of operation.
     pub ops: BTreeMap<String, Vec<MetricChange>>,
@@ -196,32 +212,78 @@ fn is_open(metric: Metric, rows: [&CurveRow<'_>; 2], is_other_better: bool) -> b
 impl PointComparison {
     pub(super) fn of(baseline: &CurveRow<'_>, other: &CurveRow<'_>) -> Self {
         let rows = [baseline, other];
-        let changes = |op: Option<&str>| {
-            let samples = rows.map(|row| PassSample::new(&row.passes, op));
-            let change = |metric: Metric| MetricChange::of(metric, rows, &samples);
-            Metric::ALL.into_iter().filter_map(change).collect()
-        };
-        let passes = baseline.passes.iter().chain(&other.passes);
-        let names: BTreeSet<&String> = passes.flat_map(|pass| pass.ops.keys()).collect();
+        let (metrics, ops) = changes(rows, rows.map(|row| &row.passes[..]));
+        let names = PopulationRow::names(baseline);
+        let populations = names.filter_map(|name| PopulationComparison::of(name, rows));
         Self {
             baseline: ComparedPoint::of(baseline),
             other: ComparedPoint::of(other),
-            metrics: changes(None),
-            ops: names
-                .into_iter()
-                .map(|name| (name.clone(), changes(Some(name))))
-                .collect(),
+            metrics,
+            ops,
+            populations: populations.collect(),
         }
     }
 
     /// Returns a metric of all operations, or of one kind.
     #[must_use]
     pub fn find(&self, op: Option<&str>, metric: Metric) -> Option<&MetricChange> {
-        let changes = match op {
-            None => &self.metrics,
-            Some(op) => self.ops.get(op)?,
+        self.find_in(None, op, metric)
+    }
+
+    /// Returns the same of a population. If none is given and `op` is no kind of operation, it
+    /// is the name of a population.
+    #[must_use]
+    pub fn find_in(
+        &self,
+        population: Option<&str>,
+        op: Option<&str>,
+        metric: Metric,
+    ) -> Option<&MetricChange> {
+        let named = |name: &str| self.populations.iter().find(|of| of.name == name);
+        let changes = match (population, op) {
+            (None, None) => &self.metrics,
+            (None, Some(word)) => match self.ops.get(word) {
+                Some(changes) => changes,
+                None => &named(word)?.metrics,
+            },
+            (Some(population), None) => &named(population)?.metrics,
+            (Some(population), Some(op)) => named(population)?.ops.get(op)?,
         };
         changes.iter().find(|change| change.metric == metric)
+    }
+}
+
+/// Compares all metrics of two rows, by these passes of each: over all operations, and by kind.
+fn changes(
+    rows: [&CurveRow<'_>; 2],
+    passes: [&[&LoadPointDoc]; 2],
+) -> (Vec<MetricChange>, BTreeMap<String, Vec<MetricChange>>) {
+    let of = |op: Option<&str>| -> Vec<_> {
+        let samples = passes.map(|passes| PassSample::new(passes, op));
+        let change = |metric: Metric| MetricChange::of(metric, rows, &samples);
+        Metric::ALL.into_iter().filter_map(change).collect()
+    };
+    let all = passes.into_iter().flatten();
+    let names: BTreeSet<&String> = all.flat_map(|pass| pass.ops.keys()).collect();
+    let ops = names.into_iter().map(|name| (name.clone(), of(Some(name))));
+    (of(None), ops.collect())
+}
+
+impl PopulationComparison {
+    /// Compares a population of two rows; `None` if the second one does not have it.
+    fn of(name: &str, rows: [&CurveRow<'_>; 2]) -> Option<Self> {
+        let [one, other] = rows.map(|row| PopulationRow::points(row, name));
+        if other.is_empty() {
+            return None;
+        }
+        let [one, other] = [&one, &other].map(|points| points.iter().collect::<Vec<_>>());
+        let (metrics, ops) = changes(rows, [&one, &other]);
+        let its_own = metrics.into_iter().filter(|of| !of.metric.is_of_cpu());
+        Some(Self {
+            name: name.to_owned(),
+            metrics: its_own.collect(),
+            ops,
+        })
     }
 }
 

@@ -1,8 +1,8 @@
 //! A comparison as text for a terminal of 100 columns, or as Markdown.
 
 mod doubts;
+mod tables;
 
-use itertools::Itertools as _;
 use smbench_model::setting::REPEAT;
 
 use super::comparison::Comparison;
@@ -13,10 +13,10 @@ use super::words::{difference, profiles};
 use crate::block::{self, Block};
 use crate::change::{CONFIDENCE, Noise};
 use crate::doc::{BUILT_IN, FindEnd, OutcomeDoc};
-use crate::metric::Metric;
 use crate::table::{Cell, Column, Table};
 use crate::units::{change, changes, percent, plain};
 use doubts::doubts;
+use tables::{details, load_points, numbers, operations, populations, populations_in_full};
 
 /// Amount of detail for each load point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,7 +83,9 @@ fn of_pair(pair: &Pair, depth: Depth) -> Vec<Block> {
     }
     match depth {
         Depth::Overview => {
-            sections.extend(pair.at_baseline_peak().map(|held| operations(pair, held)));
+            let usual = pair.at_baseline_peak();
+            sections.extend(usual.map(|held| operations(pair, held)));
+            sections.extend(usual.and_then(|held| populations(pair, held)));
             if !pair.load_points.is_empty() {
                 sections.push(load_points(pair));
             }
@@ -92,6 +94,7 @@ fn of_pair(pair: &Pair, depth: Depth) -> Vec<Block> {
             for held in &pair.load_points {
                 sections.push(numbers(pair, held, &title(pair, held)));
                 sections.push(details(pair, held));
+                sections.extend(populations_in_full(pair, held));
             }
         }
     }
@@ -223,127 +226,11 @@ fn passes(held: &PointComparison) -> String {
     }
 }
 
-/// Returns the columns that describe a change completely.
-fn columns_of_changes(pair: &Pair) -> Vec<Column> {
-    vec![
-        Column::number(&pair.baseline.label),
-        Column::number(&pair.other.label),
-        Column::number("change"),
-        Column::number("95 % interval"),
-        Column::text("verdict"),
-        Column::number("detectable"),
-    ]
-}
-
-fn cells_of_change(found: &MetricChange) -> Vec<Cell> {
-    let shown = found.pooled;
-    let value = |value: Option<f64>| Cell::of(value, |value| found.metric.print(value));
-    let percent = |value: Option<f64>| Cell::of(value, change);
-    let mark = match found.noise {
-        Some(Noise::Window) => " *",
-        _ => "",
-    };
-    let interval = shown.low_percent.zip(shown.high_percent);
-    let interval = interval.map(|(low, high)| format!("{}{mark}", changes(low, high)).into());
-    vec![
-        value(shown.baseline),
-        value(shown.other),
-        percent(shown.change_percent),
-        Cell::or_dash(interval),
-        found.verdict.name().into(),
-        percent(found.shows_worse_from()),
-    ]
-}
-
-/// Returns all numbers of a load point.
-fn numbers(pair: &Pair, held: &PointComparison, title: &str) -> Block {
-    let mut columns = vec![Column::text("")];
-    columns.extend(columns_of_changes(pair));
-    let row = |found: &MetricChange| {
-        let mut cells = vec![found.metric.name().into()];
-        cells.extend(cells_of_change(found));
-        cells
-    };
-    let rows = held.metrics.iter().map(row).collect();
-    Block::Table(Table::of(title, columns, rows))
-}
-
-/// Returns all numbers of each operation of a load point.
-fn details(pair: &Pair, held: &PointComparison) -> Block {
-    let mut columns = vec![Column::text("op"), Column::text("")];
-    columns.extend(columns_of_changes(pair));
-    let rows = held.ops.iter().flat_map(|(name, changes)| {
-        changes.iter().map(move |found| {
-            let mut cells = vec![name.as_str().into(), found.metric.name().into()];
-            cells.extend(cells_of_change(found));
-            cells
-        })
-    });
-    Block::Table(Table::of("", columns, rows.collect()))
-}
-
-/// Formats a change for one cell: in brackets if it may be noise.
-fn short(found: Option<&MetricChange>) -> Cell {
-    let Some((found, percent)) =
-        found.and_then(|found| Some((found, found.pooled.change_percent?)))
-    else {
-        return Cell::or_dash(None);
-    };
-    let text = match found.verdict {
-        Verdict::Better | Verdict::Worse => change(percent),
-        Verdict::NoDifferenceShown => format!("({})", change(percent)),
-        Verdict::CannotTell => format!("{}?", change(percent)),
-    };
-    Cell::number(percent, text)
-}
-
-/// Returns the metrics that any of these changes has, without the one that depends on a
-/// single operation.
-fn columns_in_use<'a>(changes: impl Iterator<Item = &'a MetricChange>) -> Vec<Metric> {
-    let metrics = changes.map(|found| found.metric);
-    let metrics = metrics.filter(|metric| *metric != Metric::Max);
-    metrics.sorted().dedup().collect()
-}
-
-/// Returns a table with the changes of each operation in a row.
-fn operations(pair: &Pair, held: &PointComparison) -> Block {
-    let metrics = columns_in_use(held.ops.values().flatten());
-    let mut columns = vec![Column::text("op")];
-    columns.extend(metrics.iter().map(|metric| Column::number(metric.name())));
-    let rows = held.ops.iter().map(|(name, changes)| {
-        let mut cells = vec![name.as_str().into()];
-        let find = |metric: &Metric| changes.iter().find(|found| found.metric == *metric);
-        cells.extend(metrics.iter().map(|metric| short(find(metric))));
-        cells
-    });
-    let title = format!("operations: {}", title(pair, held));
-    Block::Table(Table::of(title, columns, rows.collect()))
-}
-
-/// Returns a table with the changes of each load point in a row.
-fn load_points(pair: &Pair) -> Block {
-    let metrics = columns_in_use(pair.load_points.iter().flat_map(|held| &held.metrics));
-    let first = pair.load_points.first();
-    let axis = first.map_or("clients", |held| held.baseline.load.axis());
-    let mut columns = vec![Column::number(axis)];
-    columns.extend(metrics.iter().map(|metric| Column::number(metric.name())));
-    let rows = pair.load_points.iter().map(|held| {
-        let is_limited = held.baseline.generator_limited || held.other.generator_limited;
-        let mut cells = vec![Cell::load(
-            if is_limited { "~ " } else { "" },
-            held.baseline.load,
-        )];
-        cells.extend(metrics.iter().map(|metric| short(held.find(None, *metric))));
-        cells
-    });
-    let (one, other) = (&pair.baseline.label, &pair.other.label);
-    let title = format!("{other} against {one} by load point");
-    Block::Table(Table::of(title, columns, rows.collect()))
-}
-
 /// Explains how to read the tables, as far as it matters for these runs.
 fn changes_of(held: &PointComparison) -> impl Iterator<Item = &MetricChange> {
-    held.metrics.iter().chain(held.ops.values().flatten())
+    let all = held.metrics.iter().chain(held.ops.values().flatten());
+    let populations = held.populations.iter();
+    all.chain(populations.flat_map(|of| of.metrics.iter().chain(of.ops.values().flatten())))
 }
 
 fn is_open(found: &MetricChange) -> bool {

@@ -3,6 +3,7 @@
 mod conditions;
 mod differences;
 mod durability;
+mod populations;
 mod verdicts;
 
 use std::path::Path;

@@ -3,7 +3,7 @@
 mod keys;
 mod passes;
 mod plan;
-mod populations;
+pub(crate) mod populations;
 mod units;
 
 use std::path::Path;

@@ -21,10 +21,10 @@ use crate::samples::{book, curve, document, point, run};
 
 /// Returns a load point of an office that reads and writes, and of a backup at a rate with one
 /// failed write.
-fn load_point(clients: u32) -> LoadPointRecord {
-    let office = point(clients - 4, 1, 400);
-    let mut backup = point(4, 1, 40);
-    let mut all = point(clients, 1, 440);
+fn load_point(clients: u32, pass: u32, reads: u64) -> LoadPointRecord {
+    let office = point(clients - 4, pass, reads);
+    let mut backup = point(4, pass, 40);
+    let mut all = point(clients, pass, reads + 40);
     for ops in [&mut backup.ops, &mut all.ops] {
         book(ops, Phase::Window, |window| {
             let denied = OperationFailure::Status(NtStatus(0xC000_0022));
@@ -63,8 +63,20 @@ fn load_point(clients: u32) -> LoadPointRecord {
     }
 }
 
+/// Returns passes at 8 clients, with these reads per second of the office.
+pub(crate) fn company_passes(reads: &[u64]) -> RunDoc {
+    let passes = (1..).zip(reads);
+    let passes = passes.map(|(pass, reads)| load_point(8, pass, *reads));
+    document(&company_of(&[8], passes.collect()))
+}
+
 fn company(points: &[u32]) -> RunRecord {
-    let mut record = run(points.iter().map(|&clients| load_point(clients)).collect());
+    let loads = points.iter().map(|&clients| load_point(clients, 1, 400));
+    company_of(points, loads.collect())
+}
+
+fn company_of(points: &[u32], loads: Vec<LoadPointRecord>) -> RunRecord {
+    let mut record = run(loads);
     let only = record.plan.only().clone();
     let office = Population {
         name: Some("office".to_owned()),
