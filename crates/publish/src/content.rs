@@ -8,6 +8,7 @@ mod curves;
 mod disclosure;
 mod failover;
 mod heading;
+mod headline;
 mod latency;
 mod level;
 mod limits;

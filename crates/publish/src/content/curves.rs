@@ -11,6 +11,7 @@ use smbench_report::statistics::{Estimate, PassInterval};
 use smbench_report::table::{Cell, Column, Table};
 use smbench_report::units;
 
+use super::headline;
 use super::profile::{MeasuredServer, ProfileContent, limits, reasons};
 use crate::plot::{Axis, Doubt, Line, Plot, PlotPoint, PointValidity, Quantity};
 use crate::report::Section;
@@ -112,6 +113,10 @@ pub(super) fn part(profile: &ProfileContent<'_>) -> Section {
     for measure in [&MEAN, &P99] {
         part.plot(plot(profile, measure, &profile.stem, |_| true));
     }
+    if let Some(curve) = headline::plot(profile) {
+        part.plot(curve);
+        part.list(headline::values(profile));
+    }
     part.list(explanations(profile));
     for measure in measures {
         part.table(table(profile, measure));
@@ -175,6 +180,11 @@ fn axis(profile: &ProfileContent<'_>) -> &'static str {
     rows.map(|row| row.load().axis())
         .next()
         .unwrap_or("clients")
+}
+
+/// Returns the point of the mean response time at a load.
+pub(super) fn mean_response(row: &CurveRow<'_>) -> Option<PlotPoint> {
+    point(row, &MEAN)
 }
 
 fn point(row: &CurveRow<'_>, measure: &PointMetric) -> Option<PlotPoint> {

@@ -47,6 +47,7 @@ impl Curve<'_> {
         Some(CurvePointDoc {
             clients: row.clients,
             rate: row.load().rate,
+            units: row.passes.first().and_then(|pass| pass.units),
             ops_per_s,
             latency_mean_ns,
         })

@@ -39,6 +39,9 @@ pub struct CurvePointDoc {
     /// Rate that was asked for, where load points differ in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<f64>,
+    /// Number of units. Absent unless load points count them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub units: Option<u32>,
     /// Operations per second.
     pub ops_per_s: f64,
     /// Mean response time in nanoseconds.

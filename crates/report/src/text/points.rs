@@ -276,7 +276,10 @@ pub fn overall(doc: &CurveDoc) -> String {
     let rightmost = doc.rightmost.as_ref().map(|point| {
         let load = Load::of(point.clients, point.rate);
         let mean = units::latency(point.latency_mean_ns);
-        format!("; rightmost valid load {load}, mean {mean}")
+        let of_units = point.units;
+        let of_units = of_units.map(|number| units::counted(number.into(), "unit") + ", ");
+        let of_units = of_units.unwrap_or_default();
+        format!("; rightmost valid load {of_units}{load}, mean {mean}")
     });
     let rightmost = rightmost.unwrap_or_default();
     match (doc.ort_ns, &doc.reason) {
