@@ -5,6 +5,7 @@ mod check;
 mod digest;
 mod population;
 mod problem;
+mod searched;
 mod shares;
 
 use std::time::Duration;

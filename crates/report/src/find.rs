@@ -14,13 +14,17 @@ mod passes;
 mod sessions;
 mod slow;
 
+use std::borrow::Cow;
+
 use smbench_model::search::{
     ProbeVerdict, SearchBounds, SearchEnd, SearchProbe, SearchSpec, SearchStep,
 };
 
 use self::curve::LoadCurve;
 use self::judge::{ProbeJudgement, achieved};
-use crate::doc::{ContradictionDoc, FindDoc, FindEnd, FindKind, ProbeDoc, ProbeOutcome, RunDoc};
+use crate::doc::{
+    ContradictionDoc, FindDoc, FindEnd, FindKind, LoadPointDoc, ProbeDoc, ProbeOutcome, RunDoc,
+};
 use crate::threshold::Threshold;
 use crate::units::{counted, rate};
 
@@ -41,6 +45,8 @@ pub struct Find {
     /// What may help if the machine of the last probe was the limit.
     remedy: String,
     curve: Option<LoadCurve>,
+    /// The population whose rate is searched for, if loads are not of all clients.
+    population: Option<String>,
 }
 
 impl Find {
@@ -55,7 +61,24 @@ impl Find {
             doubts: Vec::new(),
             remedy: String::new(),
             curve: None,
+            population: None,
         }
+    }
+
+    /// Searches for the rate of this population, while the others keep their load.
+    #[must_use]
+    pub fn of_population(self, name: &str) -> Self {
+        Self {
+            population: Some(name.to_owned()),
+            ..self
+        }
+    }
+
+    /// Returns the part of a load point whose rate is searched for.
+    fn searched<'a>(&self, point: &'a LoadPointDoc) -> Cow<'a, LoadPointDoc> {
+        let name = self.population.as_ref();
+        let part = name.and_then(|name| point.of_population(name));
+        part.map_or(Cow::Borrowed(point), Cow::Owned)
     }
 
     /// Begins with at least this load.
@@ -129,9 +152,10 @@ impl Find {
         let Some(point) = doc.load_points.last() else {
             return;
         };
+        let part = self.searched(point);
         let is_over = matches!(self.spec.step(&self.steps()), SearchStep::End(_));
         if let Some(curve) = self.curve.as_mut().filter(|_| is_over) {
-            return curve.add(load, point);
+            return curve.add(load, &part);
         }
         let ProbeJudgement {
             outcome,
@@ -142,7 +166,7 @@ impl Find {
         self.remedy = busy_machine::remedy(doc, point);
         self.probes.push(ProbeDoc {
             load,
-            ops_per_s: achieved(point),
+            ops_per_s: achieved(&part),
             verdict: outcome,
             reason,
         });
@@ -180,6 +204,7 @@ impl Find {
         FindDoc {
             kind: self.kind,
             unit: self.kind.unit().to_owned(),
+            population: self.population.clone(),
             limit: self.limits.iter().map(ToString::to_string).collect(),
             result: held.filter(|_| is_answer),
             broke_at: broke,

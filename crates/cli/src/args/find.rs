@@ -34,7 +34,8 @@ pub(crate) enum FindCommand {
     /// Find the largest number of clients at which conditions hold
     #[command(after_help = super::examples::FIND_CLIENTS,
         mut_arg("clients", |arg| arg.hide(true)), mut_arg("repeat", |arg| arg.hide(true)),
-        mut_arg("curve", |arg| arg.hide(true)), mut_arg("profiles", |arg| arg.help(PROFILE)), mut_arg("long", |arg| arg.help(LONG)),
+        mut_arg("curve", |arg| arg.hide(true)), mut_arg("population", |arg| arg.hide(true)),
+        mut_arg("profiles", |arg| arg.help(PROFILE)), mut_arg("long", |arg| arg.help(LONG)),
         mut_arg("rate", |arg| arg.help(RATE).value_name("RATE")))]
     Clients(Box<FindArgs>),
     /// Find the highest rate of complete log-ons
@@ -146,6 +147,9 @@ pub(crate) struct FindArgs {
     /// response time
     #[arg(long, value_name = "POINTS", help_heading = "Search", value_parser = whole::<u32>())]
     pub(crate) curve: Option<u32>,
+    /// In a profile with populations, the one whose rate is searched for; the others keep theirs
+    #[arg(long, value_name = "NAME", help_heading = "Search")]
+    pub(crate) population: Option<String>,
 }
 
 /// Options that only a search has.

@@ -4,6 +4,7 @@
 mod logons;
 mod sessions;
 
+use smbench_model::plan::{PlanError, PopulationProblem, Problem};
 use smbench_model::spec::WorkSpec;
 use smbench_report::doc::FindKind;
 
@@ -27,17 +28,34 @@ pub(super) fn find(command: FindCommand, hosts: &Hosts) -> Result<Exit, Failure>
     let spec = loads::spec(kind, &args.search.range(), OptionNames::Settings)?;
     check(kind, &args)?;
     let load = &mut args.run.load;
-    let work = loads::work(kind, &spec, load.clients.take());
-    load.clients = work.clients;
-    load.rate = work.rate.or(load.rate.take());
-    load.repeat = work.repeat;
+    if args.population.is_some() {
+        // Populations have clients and rates of their own.
+        load.repeat = Some(1);
+    } else {
+        let work = loads::work(kind, &spec, load.clients.take());
+        load.clients = work.clients;
+        load.rate = work.rate.or(load.rate.take());
+        load.repeat = work.repeat;
+    }
     let FindArgs {
         run: args,
         search,
         curve,
+        population,
     } = *args;
     let find = loads::find(kind, spec, search.slo, curve, OptionNames::Settings)?;
-    run::search(&args, find, hosts)
+    let ended = run::search(&args, find, population.as_deref(), hosts);
+    match ended {
+        Err(Failure::Plan(PlanError {
+            problem: Problem::Population(PopulationProblem::OfTable("rate")),
+            ..
+        })) if kind == FindKind::Rate => Err(Failure::Usage(
+            "there are several populations: name the one whose rate is searched for with \
+             --population"
+                .to_owned(),
+        )),
+        ended => ended,
+    }
 }
 
 /// Carries out a search that has options of its own.
@@ -66,6 +84,10 @@ fn carry_out_one(
 
 /// Refuses options that contradict a search.
 fn check(kind: FindKind, args: &FindArgs) -> Result<(), Failure> {
+    if args.population.is_some() && kind != FindKind::Rate {
+        let why = "--population: a search for clients changes the populations with a share";
+        return Err(Failure::Usage(why.to_owned()));
+    }
     let load = &args.run.load;
     let work = WorkSpec {
         clients: load.clients.clone(),
@@ -81,7 +103,7 @@ fn check(kind: FindKind, args: &FindArgs) -> Result<(), Failure> {
         return Err(Failure::Usage(why.to_owned()));
     }
     if args.run.alone {
-        let why = "--alone: a search has no populations";
+        let why = "--alone: a search measures all populations together";
         return Err(Failure::Usage(why.to_owned()));
     }
     match args.run.workload.profiles.len() {

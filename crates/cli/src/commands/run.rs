@@ -47,23 +47,34 @@ use crate::unsaved::Unsaved;
 use crate::watch::{IntervalReport, Log, RunPart};
 
 pub(super) fn run(args: &RunArgs, hosts: &Hosts) -> Result<Exit, Failure> {
-    carry_out_all(args, None, hosts)
+    carry_out_all(args, None, None, hosts)
 }
 
-/// Runs the plan of the options as a search: its probes are the load points.
-pub(super) fn search(args: &RunArgs, find: Find, hosts: &Hosts) -> Result<Exit, Failure> {
-    carry_out_all(args, Some(find), hosts)
+/// Runs the plan of the options as a search: its probes are the load points. `population` is the
+/// one whose rate is searched for, if the plan has several.
+pub(super) fn search(
+    args: &RunArgs,
+    find: Find,
+    population: Option<&str>,
+    hosts: &Hosts,
+) -> Result<Exit, Failure> {
+    carry_out_all(args, Some(find), population, hosts)
 }
 
-fn carry_out_all(args: &RunArgs, find: Option<Find>, hosts: &Hosts) -> Result<Exit, Failure> {
-    let requests = requests::resolve_all(args)?;
+fn carry_out_all(
+    args: &RunArgs,
+    find: Option<Find>,
+    population: Option<&str>,
+    hosts: &Hosts,
+) -> Result<Exit, Failure> {
+    let mut requests = requests::resolve_all(args)?;
     check_outputs(requests.len(), args)?;
     if args.state.is_some() {
         state::check(&requests[0], find.is_some(), hosts)?;
     }
-    let draft = &requests[0].draft;
+    let draft = &mut requests[0].draft;
     let find = find
-        .map(|find| among_populations(find, draft))
+        .map(|find| among_populations(find, draft, population))
         .transpose()?;
     if let Some(find) = &find {
         check_plan(find.limits(), draft)?;

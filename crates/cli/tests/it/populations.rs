@@ -178,7 +178,26 @@ fn what_a_company_cannot_do_is_said_in_a_line() {
         ),
         (
             &["find", "rate", "-p", "company.toml", "--slo", "p99 < 1s"],
-            "--rate: rate belongs to a population: give it in a [[population]] table",
+            "there are several populations: name the one whose rate is searched for with \
+             --population",
+        ),
+        (
+            &["find", "rate", "-p", "company.toml", "--population=offices"],
+            "population offices: the profile has only office, backup, editors",
+        ),
+        (
+            &["find", "rate", "-p", "read-4k", "--population=office"],
+            "population office: the profile has none",
+        ),
+        (
+            &[
+                "find",
+                "clients",
+                "-p",
+                "company.toml",
+                "--population=office",
+            ],
+            "--population: a search for clients changes the populations with a share",
         ),
         (
             &[
@@ -204,7 +223,7 @@ fn what_a_company_cannot_do_is_said_in_a_line() {
                 "office p99 < 1s",
                 "--alone",
             ],
-            "--alone: a search has no populations",
+            "--alone: a search measures all populations together",
         ),
         (
             &["run", "-p", "read-4k", "--alone"],
@@ -320,6 +339,50 @@ fn a_search_changes_the_clients_of_a_share_only() {
         assert!(
             said.stdout
                 .contains("Of these office 3, backup 2, editors 11"),
+            "{said:?}"
+        );
+    }
+}
+
+/// The others keep their rates and their number of clients.
+#[test]
+fn a_search_changes_the_rate_of_one_population_only() {
+    let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
+    let place = company();
+    let work = [
+        "--clients=7",
+        "--population=office",
+        "--slo=office p99 < 60s",
+    ];
+    let short = ["--duration=300ms", "--ramp-up=50ms", "--ramp-down=20ms"];
+    let range = ["--start=50", "--max=100", "--out=results"];
+    let url = server.url();
+    let args = ["find", "rate", &url, "-p", "company.toml"];
+    let said = place.smbench_as(
+        server.password(),
+        &[&args[..], &work, &short, &range].concat(),
+    );
+    // On a busy machine, the machine may be the limit.
+    assert!(matches!(said.code(), Some(0 | 4)), "{said:?}");
+    let doc = place.document();
+    assert_sums(&doc);
+    assert_eq!(doc["find"]["population"], "office");
+    let points = doc["load_points"].as_array().unwrap();
+    for (point, probe) in points.iter().zip(doc["find"]["probes"].as_array().unwrap()) {
+        let parts = point["populations"].as_array().unwrap();
+        let due = |part: usize| parts[part]["offered"]["operations"].as_u64();
+        let [office, editors] = [0, 2].map(|part| due(part).unwrap() as f64 / 0.3);
+        let asked = probe["load"].as_f64().unwrap();
+        assert_eq!(point["rate"], probe["load"]);
+        // A window has an operation of each client more or less.
+        assert!((office - asked).abs() < 12.0, "{office} of {asked}");
+        assert!((editors - 200.0).abs() < 12.0, "{editors}");
+        assert_eq!(due(1), None);
+    }
+    if said.code() == Some(0) {
+        assert_eq!(doc["find"]["result"], 100.0);
+        assert!(
+            said.stdout.contains("population office: 100 ops/s"),
             "{said:?}"
         );
     }

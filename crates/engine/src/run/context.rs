@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use smbench_model::Nanos;
 use smbench_model::contents::block::Salt;
-use smbench_model::load::PointLoad;
+use smbench_model::load::{PointLoad, Rate};
 use smbench_model::operations::Mix;
 use smbench_model::plan::Plan;
 use smbench_model::work::WorkProblem;
@@ -93,21 +93,21 @@ impl Context<'_> {
         let work = &self.plan.work;
         let planned = load.place.map(|place| {
             let populations = work.populations.iter();
-            populations.map(|one| one.clients[place as usize]).collect()
+            populations
+                .map(|one| (one.clients[place as usize], None))
+                .collect()
         });
-        // A search chooses the clients of all together.
-        let searched = || {
-            let divided = work.divided(load.clients);
-            divided.filter(|_| load.rate.is_none())
-        };
-        let clients: Vec<u32> = planned.or_else(searched).ok_or_else(|| {
+        let chosen = || work.chosen(load.clients, load.rate);
+        let parts: Vec<(u32, Option<Rate>)> = planned.or_else(chosen).ok_or_else(|| {
             let problem = "only the load points of the plan are possible, and no search";
             RunError::Plan(WorkProblem::Populations(problem).into())
         })?;
-        let clients = clients.into_iter();
-        Ok(clients
-            .map(|clients| PointLoad { clients, ..load })
-            .collect())
+        let part = |(clients, rate)| PointLoad {
+            clients,
+            rate,
+            ..load
+        };
+        Ok(parts.into_iter().map(part).collect())
     }
 }
 

@@ -150,7 +150,7 @@ impl Population {
             "give each a name of its own"
         } else if !points.all(|points| points == first.clients.len()) {
             "give all the same number of load points"
-        } else if populations.iter().any(|one| !one.rates.is_empty()) {
+        } else if populations.iter().any(|one| one.rates.len() > 1) {
             "give each one rate at most"
         } else if populations.iter().any(Self::ends_with_its_work) {
             "give none that ends with its work, such as a replay with loops or a fileio test"

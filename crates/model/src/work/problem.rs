@@ -88,6 +88,14 @@ pub enum WorkProblem {
     /// Several populations do not fit together, or something else fits only one.
     #[error("there are several populations: {0}")]
     Populations(&'static str),
+    /// A search cannot change the rate of a population.
+    #[error("population {name}: {problem}")]
+    Searched {
+        /// The name that was given.
+        name: String,
+        /// Why not.
+        problem: String,
+    },
     /// The clients are measured in parts that cannot be joined.
     #[error("{what}: leave out {option}")]
     Whole {

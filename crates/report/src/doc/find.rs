@@ -13,6 +13,9 @@ pub struct FindDoc {
     pub kind: FindKind,
     /// The unit of loads: `ops/s`, `clients`, `sessions` or `log-ons/s`.
     pub unit: String,
+    /// The population whose rate the loads are. Absent if they are those of all clients.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub population: Option<String>,
     /// The conditions that must hold; at a rate, the server must also reach it. For
     /// sessions, the condition that ends the search.
     pub limit: Vec<String>,

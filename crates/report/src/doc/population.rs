@@ -46,7 +46,8 @@ pub struct PopulationDoc {
     /// The event that starts its operations.
     #[serde(rename = "loop")]
     pub pacing: LoopDoc,
-    /// Operations per second, of all its clients together or of each (`rate_scope`).
+    /// Operations per second, of all its clients together or of each (`rate_scope`). Absent also if
+    /// a search chooses it: load points then have it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_per_s: Option<f64>,
     /// Scope of the rate.
@@ -223,7 +224,10 @@ impl From<&Plan> for PopulationDoc {
             workload: WorkloadDoc::from(&only.workload),
             outstanding: only.outstanding,
             pacing: only.load.into(),
-            rate_per_s: rate.map(|(rate, _)| rate.per_second),
+            // A search sets it at each load point.
+            rate_per_s: rate
+                .map(|(rate, _)| rate.per_second)
+                .filter(|_| only.rates.len() != 1),
             rate_scope: rate.map(|(rate, _)| Named::Known(rate.scope)),
             arrivals: rate.map(|(_, arrivals)| Named::Known(arrivals.into())),
             think_time_s: think.map(|think| think.mean.as_secs_f64()),

@@ -16,6 +16,10 @@ pub fn answer(doc: &FindDoc) -> (Tone, String) {
         FindKind::Sessions => sessions(doc),
         FindKind::Rate | FindKind::Clients | FindKind::Logons => load(doc),
     };
+    let text = match &doc.population {
+        Some(name) => format!("population {}: {text}", plain(name)),
+        None => text,
+    };
     let (tone, text) = match contradiction(doc) {
         Some(words) => {
             let tone = match tone {

@@ -154,7 +154,8 @@ impl Find {
             }
         }
         let slow = slow::long_log_ons(self.kind, point);
-        if let Some(reason) = self.missed(doc, point) {
+        let part = self.searched(point);
+        if let Some(reason) = self.missed(doc, &part) {
             let reason = [Some(reason), slow].into_iter().flatten();
             return broken(reason.collect::<Vec<_>>().join("; "), delay);
         }
@@ -163,7 +164,7 @@ impl Find {
         }
         let held: Vec<_> = slow.into_iter().chain([held.join(", ")]).collect();
         ProbeJudgement {
-            doubt: self.busy(doc, point),
+            doubt: self.busy(doc, &part),
             ..ProbeJudgement::of(ProbeOutcome::Held, held.join("; "))
         }
     }

@@ -31,13 +31,14 @@ impl FindDoc {
         question(self) == question(other) && self.has_same_limit_as(other)
     }
 
-    /// Returns whether both have the same conditions, in any order and spelling.
+    /// Returns whether both have the same conditions, in any order and spelling, for the same
+    /// population.
     pub(crate) fn has_same_limit_as(&self, other: &Self) -> bool {
         let all_in = |one: &Self, two: &Self| {
             let mut limits = one.limit.iter();
             limits.all(|limit| two.limit.iter().any(|of_two| is_same_limit(limit, of_two)))
         };
-        all_in(self, other) && all_in(other, self)
+        self.population == other.population && all_in(self, other) && all_in(other, self)
     }
 
     /// Returns the change from this answer to another; `None` unless both are for the same
@@ -205,6 +206,7 @@ mod tests {
         FindDoc {
             kind: FindKind::Logons,
             unit: "log-ons/s".to_owned(),
+            population: None,
             limit: vec!["errors < 1%".to_owned()],
             result,
             broke_at: (end == FindEnd::Found).then_some(load + 2.0),

@@ -143,6 +143,7 @@ pub fn sessions(doc: &RunDoc, limit: &HeldLimit, most: &HeldMost) -> FindDoc {
     let found = FindDoc {
         kind: FindKind::Sessions,
         unit: "sessions".to_owned(),
+        population: None,
         limit: vec![limit.to_string()],
         result: None,
         broke_at: None,

@@ -183,14 +183,25 @@ pub fn work(kind: FindKind, spec: &SearchSpec, clients: Option<ClientList>) -> W
     }
 }
 
-/// Begins a search for clients at a load that each population has clients at. Of a plan with one
-/// population, returns the search as it is.
-pub fn among_populations(find: Find, plan: &Plan) -> Result<Find, Failure> {
+/// Begins a search for clients at a load that each population has clients at, or a search for the
+/// rate of the population of this name. Of a plan with one population, returns the search as it
+/// is.
+pub fn among_populations(
+    find: Find,
+    plan: &mut Plan,
+    searched: Option<&str>,
+) -> Result<Find, Failure> {
     let refused = |why: &str| {
         Err(Failure::Usage(format!(
             "there are several populations: {why}"
         )))
     };
+    if let (Some(name), None) = (searched, &plan.work.unit) {
+        let first = total(find.spec().start);
+        let given = plan.work.search_rate(name, first);
+        given.map_err(|problem| Failure::Usage(problem.to_string()))?;
+        return Ok(find.of_population(name));
+    }
     match &plan.work.populations[..] {
         [_] if plan.work.unit.is_none() => Ok(find),
         _ if find.kind() != FindKind::Clients => refused("only a search for clients is possible"),

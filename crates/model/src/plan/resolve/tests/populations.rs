@@ -314,3 +314,19 @@ fn clients_without_a_share_stand() {
     }
     assert_eq!(plan.work.divided(100), None);
 }
+
+#[test]
+fn a_search_changes_the_rate_of_one_population() {
+    let mut plan = of(THREE, &clients("100")).unwrap();
+    let [first, next] = ["500", "700"].map(|rate| rate.parse().unwrap());
+    assert_eq!(plan.work.chosen(100, Some(first)), None);
+    plan.work.search_rate("editors", first).unwrap();
+    let chosen = plan.work.chosen(100, Some(next));
+    assert_eq!(chosen.unwrap(), [(80, None), (4, None), (16, Some(next))]);
+    let rates = plan.work.populations.iter().map(|one| one.load.rate());
+    let rates: Vec<_> = rates.map(|of| of.map(|(rate, _)| rate)).collect();
+    assert_eq!(rates, [None, None, Some(first)]);
+    let error = plan.work.search_rate("editor", first).unwrap_err();
+    let expected = "population editor: the profile has only office, backup, editors";
+    assert_eq!(error.to_string(), expected);
+}
