@@ -143,10 +143,6 @@ fn a_company_runs_and_each_population_has_its_measurements() {
 #[test]
 fn what_a_company_cannot_do_is_said_in_a_line() {
     let place = company();
-    let fixed = COMPANY
-        .replace("share = 60", "clients = 1")
-        .replace("share = 40", "clients = 1");
-    place.write("fixed.toml", &fixed.replace("clients = 2", "clients = 1"));
     let plan = place.smbench(&["plan", "-p", "company.toml", "-c", "12"]);
     plan.succeeded();
     for part in [
@@ -177,7 +173,30 @@ fn what_a_company_cannot_do_is_said_in_a_line() {
              office, backup, editors",
         ),
         (
-            &["find", "rate", "-p", "company.toml", "--slo", "p99 < 1s"],
+            &["run", "-p", "read-4k", "--alone"],
+            "--alone: profile read-4k has no populations that could disturb one another",
+        ),
+    ] {
+        place.smbench(args).failed_with(2, &[expected]);
+    }
+    place.write("lost.toml", &COMPANY.replace("work/editors", "work/lost"));
+    let said = place.smbench(&["plan", "-p", "lost.toml"]);
+    said.failed_with(2, &[
+        "profile lost.toml, population editors: failed to read work/lost.toml: the file does not \
+         exist",
+    ]);
+}
+
+#[test]
+fn what_cannot_be_searched_for_is_said_in_a_line() {
+    let place = company();
+    let fixed = COMPANY
+        .replace("share = 60", "clients = 1")
+        .replace("share = 40", "clients = 1");
+    place.write("fixed.toml", &fixed.replace("clients = 2", "clients = 1"));
+    for (args, expected) in [
+        (
+            &["find", "rate", "-p", "company.toml", "--slo", "p99 < 1s"][..],
             "there are several populations: name the one whose rate is searched for with \
              --population",
         ),
@@ -225,19 +244,9 @@ fn what_a_company_cannot_do_is_said_in_a_line() {
             ],
             "--alone: a search measures all populations together",
         ),
-        (
-            &["run", "-p", "read-4k", "--alone"],
-            "--alone: profile read-4k has no populations that could disturb one another",
-        ),
     ] {
         place.smbench(args).failed_with(2, &[expected]);
     }
-    place.write("lost.toml", &COMPANY.replace("work/editors", "work/lost"));
-    let said = place.smbench(&["plan", "-p", "lost.toml"]);
-    said.failed_with(2, &[
-        "profile lost.toml, population editors: failed to read work/lost.toml: the file does not \
-         exist",
-    ]);
 }
 
 #[test]
