@@ -91,7 +91,16 @@ fn rows(doc: &RunDoc) -> impl Iterator<Item = Vec<String>> {
         });
         let cells = iter::once(all(point, &replayed)).chain(ops);
         let cells = cells.chain(point.populations.iter().flat_map(of_population));
-        let cells = cells.map(|cells| record(point, &cells, doc.generator_cpus()));
+        let searched = doc
+            .find
+            .as_ref()
+            .and_then(|find| find.population.as_deref());
+        let cells = cells.map(|cells| {
+            // A search may have changed the rate of one population.
+            let of = cells.population.map(|(name, _)| name);
+            let rate = point.rate.filter(|_| searched.is_none() || of == searched);
+            record(point, &cells, rate, doc.generator_cpus())
+        });
         cells.collect::<Vec<_>>()
     })
 }
@@ -141,7 +150,12 @@ fn all(point: &LoadPointDoc, replayed: &Replayed) -> Cells<'static> {
     }
 }
 
-fn record(point: &LoadPointDoc, cells: &Cells<'_>, cpus: Option<u32>) -> Vec<String> {
+fn record(
+    point: &LoadPointDoc,
+    cells: &Cells<'_>,
+    rate: Option<f64>,
+    cpus: Option<u32>,
+) -> Vec<String> {
     let window_s = Some(point.window_s).filter(|&length| length > 0.0 && is_of_window(cells.op));
     let per_second = |amount: f64| or_empty(window_s.map(|length| amount / length));
     let latency = |of: fn(&LatencyDoc) -> u64| or_empty(cells.latency_ns.as_ref().map(of));
@@ -188,7 +202,7 @@ fn record(point: &LoadPointDoc, cells: &Cells<'_>, cpus: Option<u32>) -> Vec<Str
         of_server(|cpu| cpu.us_per_op),
         of_server(|cpu| cpu.mbps_per_percent),
         of_server(|cpu| cpu.ops_per_s_per_percent),
-        or_empty(point.rate),
+        or_empty(rate),
         or_empty(differing.map(|(count, _)| count)),
         or_empty(differing.map(|(_, share)| share)),
         or_empty(cells.population.map(|(name, _)| name)),

@@ -14,17 +14,13 @@ mod passes;
 mod sessions;
 mod slow;
 
-use std::borrow::Cow;
-
 use smbench_model::search::{
     ProbeVerdict, SearchBounds, SearchEnd, SearchProbe, SearchSpec, SearchStep,
 };
 
 use self::curve::LoadCurve;
 use self::judge::{ProbeJudgement, achieved};
-use crate::doc::{
-    ContradictionDoc, FindDoc, FindEnd, FindKind, LoadPointDoc, ProbeDoc, ProbeOutcome, RunDoc,
-};
+use crate::doc::{ContradictionDoc, FindDoc, FindEnd, FindKind, ProbeDoc, ProbeOutcome, RunDoc};
 use crate::threshold::Threshold;
 use crate::units::{counted, rate};
 
@@ -72,13 +68,6 @@ impl Find {
             population: Some(name.to_owned()),
             ..self
         }
-    }
-
-    /// Returns the part of a load point whose rate is searched for.
-    fn searched<'a>(&self, point: &'a LoadPointDoc) -> Cow<'a, LoadPointDoc> {
-        let name = self.population.as_ref();
-        let part = name.and_then(|name| point.of_population(name));
-        part.map_or(Cow::Borrowed(point), Cow::Owned)
     }
 
     /// Begins with at least this load.
@@ -152,10 +141,12 @@ impl Find {
         let Some(point) = doc.load_points.last() else {
             return;
         };
-        let part = self.searched(point);
+        let part = point.part_of(self.population.as_deref());
         let is_over = matches!(self.spec.step(&self.steps()), SearchStep::End(_));
+        // Of one population, the curve judges its rate itself.
+        let missed = (point.populations.len() > 1).then(|| self.missed(doc, point));
         if let Some(curve) = self.curve.as_mut().filter(|_| is_over) {
-            return curve.add(load, &part);
+            return curve.add(load, &part, missed.flatten());
         }
         let ProbeJudgement {
             outcome,

@@ -1,12 +1,30 @@
 //! A population at a load, over all passes. Averages are those of [`crate::curve`]: rates are
 //! means over passes, response times are pooled. Not here: printing.
 
+use std::borrow::Cow;
+
 use crate::curve::{CurveRow, total};
-use crate::doc::{LoadPointDoc, OpDoc, PopulationPointDoc, ReachedDoc, is_asked_for};
+use crate::doc::{
+    ConcurrencyDoc, FindDoc, LoadPointDoc, OpDoc, PopulationPointDoc, ReachedDoc, is_asked_for,
+};
 use crate::latency::{LatencyDoc, pool};
 use crate::statistics::{Estimate, per};
 
+impl FindDoc {
+    /// Returns the part of a load point whose rate was searched for.
+    #[must_use]
+    pub fn searched<'a>(&self, point: &'a LoadPointDoc) -> Cow<'a, LoadPointDoc> {
+        point.part_of(self.population.as_deref())
+    }
+}
+
 impl LoadPointDoc {
+    /// Returns the part of a population, or the whole load point if none is named.
+    pub(crate) fn part_of(&self, population: Option<&str>) -> Cow<'_, Self> {
+        let part = population.and_then(|name| self.of_population(name));
+        part.map_or(Cow::Borrowed(self), Cow::Owned)
+    }
+
     /// Returns the part of the population of this name, as if its clients had been all. What is
     /// not measured by population stays that of all clients.
     pub(crate) fn of_population(&self, name: &str) -> Option<Self> {
@@ -19,10 +37,28 @@ impl LoadPointDoc {
             ops: part.ops.clone(),
             series: Some(part.series.clone()),
             offered: part.offered,
-            concurrency: None,
+            concurrency: Some(part.concurrency(self.window_s)),
+            fairness: None,
             populations: Vec::new(),
             ..self.clone()
         })
+    }
+}
+
+impl PopulationPointDoc {
+    /// Returns how many of its operations were in flight, by Little's law.
+    fn concurrency(&self, window_s: f64) -> ConcurrencyDoc {
+        let asked_for = self.ops.iter().filter(|(name, _)| is_asked_for(name));
+        let busy_s = asked_for.map(|(_, op)| {
+            let mean_ns = op.service_ns.map_or(0.0, |service| service.mean);
+            mean_ns / 1e9 * op.count as f64
+        });
+        let in_flight = per(busy_s.sum(), window_s);
+        ConcurrencyDoc {
+            in_flight_mean: in_flight,
+            by_littles_law: in_flight,
+            littles_ratio: None,
+        }
     }
 }
 

@@ -60,7 +60,7 @@ use crate::doc::{LoadPointDoc, RunDoc};
 use crate::find::{answer, curve as curve_of_search, probes};
 use crate::metric::Metric;
 use crate::table::Table;
-use crate::units::{self, labelled};
+use crate::units::{self, labelled, plain};
 
 /// Returns the tables that belong to the one of load points.
 pub fn tables_of_load_points(doc: &RunDoc, curve: &Curve<'_>) -> impl Iterator<Item = Table> {
@@ -98,7 +98,12 @@ pub fn render(doc: &RunDoc) -> String {
         } else {
             wrapped_lines(&footnotes(&curve), 2) + &rate_lines(doc) + &stream_lines(doc)
         };
-        sections.push(load_points(&curve).to_text() + &notes);
+        let mut table = load_points(&curve);
+        let searched = doc.find.as_ref().and_then(|find| find.population.as_ref());
+        table
+            .notes
+            .extend(searched.map(|name| format!("asked ops/s: of population {}", plain(name))));
+        sections.push(table.to_text() + &notes);
         sections.extend(tables_of_load_points(doc, &curve).map(|table| table.to_text()));
         sections.extend(repeats(&curve).map(|table| table.to_text()));
         sections.extend(cpu_use(doc, &curve));

@@ -134,7 +134,8 @@ const PROFILE: &str = "Built-in profile (see `smbench profiles`), .toml file, lo
 const LONG: &str = "Measure 60 s per load point after 5 s of warm-up";
 const RATE: &str = "Fixed request rate (open loop) in operations per second: 5000 for all clients \
                     together, or 50/client [default: the profile's, else as fast as the server answers]";
-const CLIENTS: &str = "Number of clients that share the rate [default: 64]";
+const CLIENTS: &str =
+    "Number of clients that share the rate [default: 64, or those of the populations]";
 
 /// Options of a search.
 #[derive(Debug, Args)]

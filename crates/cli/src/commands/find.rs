@@ -49,8 +49,8 @@ pub(super) fn find(command: FindCommand, hosts: &Hosts) -> Result<Exit, Failure>
         Err(Failure::Plan(PlanError {
             problem: Problem::Population(PopulationProblem::OfTable("rate")),
             ..
-        })) if kind == FindKind::Rate => Err(Failure::Usage(
-            "there are several populations: name the one whose rate is searched for with \
+        })) if kind == FindKind::Rate && population.is_none() => Err(Failure::Usage(
+            "the profile has populations: name the one whose rate is searched for with \
              --population"
                 .to_owned(),
         )),

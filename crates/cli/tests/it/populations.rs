@@ -197,7 +197,7 @@ fn what_cannot_be_searched_for_is_said_in_a_line() {
     for (args, expected) in [
         (
             &["find", "rate", "-p", "company.toml", "--slo", "p99 < 1s"][..],
-            "there are several populations: name the one whose rate is searched for with \
+            "the profile has populations: name the one whose rate is searched for with \
              --population",
         ),
         (

@@ -93,8 +93,7 @@ pub(crate) struct RunOrder {
     pub(crate) url: String,
     /// Its populations.
     pub(crate) populations: Vec<PopulationOrder>,
-    /// Its rates and passes, which may be fewer than the other hosts know of.
-    pub(crate) rates: Vec<Rate>,
+    /// Its passes, which may be fewer than the other hosts know of.
     pub(crate) repeat: u32,
     /// Its seed, which may be drawn by the first host.
     pub(crate) seed: u64,
@@ -112,6 +111,8 @@ pub(crate) struct PopulationOrder {
     /// Its clients at each load point. There may be fewer load points than the other hosts know
     /// of.
     pub(crate) load_points: Vec<u32>,
+    /// Its rates, of which there may also be fewer.
+    pub(crate) rates: Vec<Rate>,
     /// Its directory on the share.
     pub(crate) directory: String,
     /// The directory of its files on the share, which may be that of a tree.

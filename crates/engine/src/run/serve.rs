@@ -112,7 +112,7 @@ fn planned(order: &RunOrder, plans: &Result<&[Plan], String>) -> Result<Plan, St
         for (population, of_order) in populations.zip(&order.populations) {
             population.share = of_order.share;
             population.clients.clone_from(&of_order.load_points);
-            population.rates.clone_from(&order.rates);
+            population.rates.clone_from(&of_order.rates);
         }
         (plan.work.repeat, plan.work.seed) = (order.repeat, order.seed);
         plan

@@ -2,6 +2,7 @@
 //! ends the run with its name.
 
 mod mesh;
+mod searched;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

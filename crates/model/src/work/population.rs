@@ -47,7 +47,8 @@ digested! {
         /// The load model: when actions begin. Of several rates, it has the highest.
         pub load: LoadModel => given("load", describe(load)),
         /// The rates of the load points, in the order they run, if there are several. All have
-        /// the only number of clients. Empty otherwise.
+        /// the only number of clients. The first one, if a search chooses its rate beside other
+        /// populations. Empty otherwise.
         pub rates: Vec<Rate> => given("rates", several(rates)),
         /// How long after the start of the load its clients begin.
         pub start: Duration

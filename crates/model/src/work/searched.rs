@@ -29,12 +29,20 @@ impl Work {
                 all => format!("the profile has only {}", all.join(", ")),
             });
         };
+        let ramp_up = self.ramp_up;
         let population = &mut self.populations[at];
+        if population.start > ramp_up {
+            return problem("it begins after the ramp-up: give it an earlier start".to_owned());
+        }
+        let lines = population.workload.pattern().unwrap_or_default();
+        if lines.iter().any(|line| !line.delay.is_zero()) {
+            return problem("its pattern has delays: its operations have no rate".to_owned());
+        }
         let arrivals = match &population.load {
             LoadModel::Closed { .. } if population.workload.replay().is_none() => Spacing::Fixed,
             LoadModel::Rate { arrivals, .. } => *arrivals,
             LoadModel::Closed { .. } | LoadModel::Recorded | LoadModel::Stream(_) => {
-                return problem("it replays or streams at instants of its own".to_owned());
+                return problem("it replays or streams: its operations have no rate".to_owned());
             }
         };
         population.load = LoadModel::Rate { rate, arrivals };

@@ -88,7 +88,8 @@ fn latency(
             let points = find.probes.iter().zip(&server.run.load_points);
             let points = points.filter_map(|(probe, point)| {
                 let x = if is_rate { probe.ops_per_s } else { probe.load };
-                let time = metric.measured(&[point], op.as_deref())?.value;
+                let part = find.searched(point);
+                let time = metric.measured(&[&part], op.as_deref())?.value;
                 Some(plotted(find, probe, x, time))
             });
             let mut points: Vec<_> = points.collect();

@@ -129,7 +129,12 @@ fn asked_for(profile: &ProfileContent<'_>) -> Section {
         let mut facts = plan::facts(plan, pacing).to_vec();
         if let Some(find) = &server.run.find {
             let load = plan::of_search(plan, pacing, find.kind);
-            let limit = find.limit.join(", ");
+            let is_said = !find.limit.is_empty() || find.population.is_some();
+            let limit = if is_said {
+                find.limit_in_words()
+            } else {
+                String::new()
+            };
             facts = [&facts[..1], &[("load", load), ("limit", limit)]].concat();
             facts.retain(|(_, text)| !text.is_empty());
         }

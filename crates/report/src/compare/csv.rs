@@ -36,7 +36,8 @@ pub fn write_csv(comparison: &Comparison, output: impl Write) -> Result<(), ::cs
                 cells.push(String::new());
                 writer.write_record(cells)?;
             }
-            for population in &held.populations {
+            let several = held.populations.iter();
+            for population in several.filter(|_| held.populations.len() > 1) {
                 for (op, change) in rows(&population.metrics, &population.ops) {
                     let mut cells = record(pair, place, held, op, change);
                     cells.push(population.name.clone());

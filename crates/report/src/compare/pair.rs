@@ -133,17 +133,6 @@ impl FoundComparison {
         let change = one.change_to(two);
         let interval = change.as_ref().and_then(|change| change.interval);
         let interval = interval.filter(|interval| interval.noise == Noise::Passes);
-        let text = |find: &FindDoc| {
-            let limit = if find.limit.is_empty() {
-                "rate reached".to_owned()
-            } else {
-                find.limit.join(", ")
-            };
-            match &find.population {
-                Some(name) => format!("{limit} by the rate of {name}"),
-                None => limit,
-            }
-        };
         let because = if one.is_for_same_limit_as(two) {
             let sides = names.into_iter().zip([one, two]);
             let open = sides.filter_map(|(name, find)| match find.first_open_end()? {
@@ -159,7 +148,8 @@ impl FoundComparison {
         } else if one.has_same_limit_as(two) {
             "the searches differ in precision or confirmations".to_owned()
         } else {
-            format!("the limits differ: {} and {}", text(one), text(two))
+            let [one, two] = [one, two].map(FindDoc::limit_in_words);
+            format!("the limits differ: {one} and {two}")
         };
         let doubts = names.into_iter().zip([one, two]);
         let doubts = doubts.filter_map(|(name, find)| {

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use itertools::Itertools as _;
 use serde::Serialize;
 
 use crate::change::{CONFIDENCE, Change, Measured, Noise};
@@ -23,7 +24,7 @@ pub struct PointComparison {
     pub metrics: Vec<MetricChange>,
     /// Metrics by kind of operation.
     pub ops: BTreeMap<String, Vec<MetricChange>>,
-    /// The same of each population that both have. Absent if there are none.
+    /// The same of each population. Absent if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub populations: Vec<PopulationComparison>,
 }
@@ -213,8 +214,8 @@ impl PointComparison {
     pub(super) fn of(baseline: &CurveRow<'_>, other: &CurveRow<'_>) -> Self {
         let rows = [baseline, other];
         let (metrics, ops) = changes(rows, rows.map(|row| &row.passes[..]));
-        let names = PopulationRow::names(baseline);
-        let populations = names.filter_map(|name| PopulationComparison::of(name, rows));
+        let names = rows.into_iter().flat_map(PopulationRow::names).unique();
+        let populations = names.map(|name| PopulationComparison::of(name, rows));
         Self {
             baseline: ComparedPoint::of(baseline),
             other: ComparedPoint::of(other),
@@ -270,20 +271,17 @@ fn changes(
 }
 
 impl PopulationComparison {
-    /// Compares a population of two rows; `None` if the second one does not have it.
-    fn of(name: &str, rows: [&CurveRow<'_>; 2]) -> Option<Self> {
+    /// Compares a population of two rows.
+    fn of(name: &str, rows: [&CurveRow<'_>; 2]) -> Self {
         let [one, other] = rows.map(|row| PopulationRow::points(row, name));
-        if other.is_empty() {
-            return None;
-        }
         let [one, other] = [&one, &other].map(|points| points.iter().collect::<Vec<_>>());
         let (metrics, ops) = changes(rows, [&one, &other]);
         let its_own = metrics.into_iter().filter(|of| !of.metric.is_of_cpu());
-        Some(Self {
+        Self {
             name: name.to_owned(),
             metrics: its_own.collect(),
             ops,
-        })
+        }
     }
 }
 

@@ -229,7 +229,11 @@ fn passes(held: &PointComparison) -> String {
 /// Explains how to read the tables, as far as it matters for these runs.
 fn changes_of(held: &PointComparison) -> impl Iterator<Item = &MetricChange> {
     let all = held.metrics.iter().chain(held.ops.values().flatten());
-    let populations = held.populations.iter();
+    // Of a single one, that would be the same again.
+    let populations = held
+        .populations
+        .iter()
+        .filter(|_| held.populations.len() > 1);
     all.chain(populations.flat_map(|of| of.metrics.iter().chain(of.ops.values().flatten())))
 }
 

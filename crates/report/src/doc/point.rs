@@ -34,9 +34,8 @@ use crate::statistics::SteadyDoc;
 pub struct LoadPointDoc {
     /// Number of clients asked for.
     pub clients: u32,
-    /// The rate in operations per second that was asked of all clients together, or of the
-    /// population that `find.population` names. Absent unless the load points of the run differ
-    /// in it.
+    /// Operations per second that were asked of all clients together, or of `find.population`.
+    /// Absent unless the load points of the run differ in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<f64>,
     /// Number of the pass over the series of load points, from 1.

@@ -37,13 +37,13 @@ impl LoadCurve {
         (at <= self.asked).then(|| answer * f64::from(at) / f64::from(self.asked))
     }
 
-    /// Adds a load point.
-    pub(super) fn add(&mut self, load: f64, point: &LoadPointDoc) {
+    /// Adds a load point. `missed` says which population missed its rate.
+    pub(super) fn add(&mut self, load: f64, point: &LoadPointDoc, missed: Option<String>) {
         self.points.push(LoadCurvePointDoc {
             rate: load,
             ops_per_s: achieved(point),
             latency_mean_ns: point.latency_ns.map(|latency| latency.mean),
-            invalid_reason: objection(load, point),
+            invalid_reason: objection(load, point).or(missed),
         });
     }
 

@@ -4,7 +4,8 @@ use smbench_model::setting::{DURATION, HOLD};
 
 use super::{Find, busy_machine, sessions, slow};
 use crate::doc::{
-    ConditionOutcome, FindKind, LoadPointDoc, NOTHING_COMPLETED, OutcomeDoc, ProbeOutcome, RunDoc,
+    ConditionOutcome, FindKind, LoadPointDoc, NOTHING_COMPLETED, OfferedDoc, OutcomeDoc,
+    ProbeOutcome, RunDoc,
 };
 use crate::replayed::Replayed;
 use crate::threshold::Threshold;
@@ -154,8 +155,7 @@ impl Find {
             }
         }
         let slow = slow::long_log_ons(self.kind, point);
-        let part = self.searched(point);
-        if let Some(reason) = self.missed(doc, &part) {
+        if let Some(reason) = self.missed(doc, point) {
             let reason = [Some(reason), slow].into_iter().flatten();
             return broken(reason.collect::<Vec<_>>().join("; "), delay);
         }
@@ -164,7 +164,7 @@ impl Find {
         }
         let held: Vec<_> = slow.into_iter().chain([held.join(", ")]).collect();
         ProbeJudgement {
-            doubt: self.busy(doc, &part),
+            doubt: self.busy(doc, point),
             ..ProbeJudgement::of(ProbeOutcome::Held, held.join("; "))
         }
     }
@@ -198,12 +198,18 @@ impl Find {
     /// rate. They also wait if the server is at its limit, but then each request takes
     /// longer than at lower rates.
     fn busy(&self, doc: &RunDoc, point: &LoadPointDoc) -> Option<String> {
-        let slots = u64::from(point.clients) * u64::from(doc.plan.outstanding);
-        let in_flight = point.concurrency.as_ref()?.in_flight_mean;
+        let name = self.population.as_deref();
+        let part = point.part_of(name);
+        let mut populations = doc.plan.populations.iter();
+        let searched = populations.find(|one| Some(&one.name[..]) == name);
+        let outstanding = searched.map_or(doc.plan.outstanding, |one| one.outstanding);
+        let slots = u64::from(part.clients) * u64::from(outstanding);
+        let in_flight = part.concurrency.as_ref()?.in_flight_mean;
         // By Little's law, the mean time that a request is in flight.
         let time_of = |point: &LoadPointDoc| {
-            let requests = point.concurrency.as_ref()?.in_flight_mean;
-            Some(requests / point.ops_per_s).filter(|time| time.is_finite())
+            let part = point.part_of(name);
+            let requests = part.concurrency.as_ref()?.in_flight_mean;
+            Some(requests / part.ops_per_s).filter(|time| time.is_finite())
         };
         let times = doc.load_points.iter().filter_map(time_of);
         let is_queue = time_of(point)? > times.fold(f64::INFINITY, f64::min) * QUEUED;
@@ -217,17 +223,29 @@ impl Find {
     /// Tells which share of a rate was reached, if the rate was missed. The limit is
     /// stricter than that of a run, because a load just above what the server takes is missed
     /// by little. Two operations may always be at the edges of the window. Log-ons that were
-    /// due less than a log-on before its end are not missed.
-    fn missed(&self, doc: &RunDoc, point: &LoadPointDoc) -> Option<String> {
+    /// due less than a log-on before its end are not missed. A rate that one population misses is
+    /// not made up for by another.
+    pub(super) fn missed(&self, doc: &RunDoc, point: &LoadPointDoc) -> Option<String> {
         if doc.plan.unit.is_some() {
             // Its limits have decided already.
             return None;
         }
-        let offered = point.rated()?;
+        let too_late = slow::due_too_late(self.kind, doc, point);
+        if point.populations.len() < 2 {
+            return self.missed_of(&point.rated()?, too_late);
+        }
+        let mut parts = point.populations.iter();
+        parts.find_map(|part| {
+            let rated = part.offered.filter(|offered| offered.rate_missed.is_some());
+            let missed = self.missed_of(&rated?, too_late)?;
+            Some(format!("{}: {missed}", part.name))
+        })
+    }
+
+    fn missed_of(&self, offered: &OfferedDoc, too_late: f64) -> Option<String> {
         let share = offered.reached_share()?;
         let due = offered.operations as f64;
-        let allowed = (due * (self.spec.precision / 2.0).min(0.01)).max(2.0)
-            + slow::due_too_late(self.kind, doc, point);
+        let allowed = (due * (self.spec.precision / 2.0).min(0.01)).max(2.0) + too_late;
         ((1.0 - share) * due > allowed).then(|| {
             let [reached, needed] = [share, 1.0 - allowed / due].map(|of| percent(of * 100.0));
             format!("{reached} of the rate reached, {needed} needed")

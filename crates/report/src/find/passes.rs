@@ -22,6 +22,19 @@ impl FindPassDoc {
 }
 
 impl FindDoc {
+    /// Returns what had to hold, and whose rate was searched for if it is not that of all clients.
+    #[must_use]
+    pub fn limit_in_words(&self) -> String {
+        let limit = match &self.limit[..] {
+            [] => "rate reached".to_owned(),
+            all => all.join(", "),
+        };
+        match &self.population {
+            Some(name) => format!("{limit}, by the rate of {name}"),
+            None => limit,
+        }
+    }
+
     /// Returns whether both searches had the same question.
     pub(crate) fn is_for_same_limit_as(&self, other: &Self) -> bool {
         let question = |find: &Self| {
@@ -157,11 +170,7 @@ impl RunDoc {
         } else {
             String::new()
         };
-        let limit = if find.limit.is_empty() {
-            "rate reached".to_owned()
-        } else {
-            find.limit.join(", ")
-        };
+        let limit = find.limit_in_words();
         format!("{of_profile}{kind}{with_clients}, {limit}")
     }
 

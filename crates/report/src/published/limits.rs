@@ -261,10 +261,7 @@ fn searches(study: &Study) -> impl Iterator<Item = SearchRow<'_>> {
         Some(SearchRow {
             profile,
             name,
-            limit: match &find.limit[..] {
-                [] => "rate reached".to_owned(),
-                all => all.join(", "),
-            },
+            limit: find.limit_in_words(),
             unit: find.unit.clone(),
         })
     })

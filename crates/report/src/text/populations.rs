@@ -4,7 +4,7 @@ use itertools::Itertools as _;
 use smbench_model::kind::OpKind;
 
 use crate::curve::{Curve, CurveRow, total};
-use crate::doc::{FindDoc, OpDoc, PopulationPointDoc, RunDoc};
+use crate::doc::{FindDoc, FindKind, OpDoc, PopulationPointDoc, RunDoc};
 use crate::doubt::Doubt;
 use crate::latency::{LatencyDoc, pool};
 use crate::population::PopulationRow;
@@ -139,7 +139,7 @@ fn cells_of(
 
 /// Returns the clients of each population at the answer of a search.
 pub(super) fn at_answer(doc: &RunDoc, find: &FindDoc) -> Option<String> {
-    let found = find.result?;
+    let found = find.result.filter(|_| find.kind == FindKind::Clients)?;
     let mut points = doc.load_points.iter();
     let point = points.find(|point| f64::from(point.clients) == found)?;
     let parts = point.populations.iter();

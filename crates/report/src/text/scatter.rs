@@ -74,7 +74,7 @@ fn times(doc: &RunDoc, find: &FindDoc) -> Scatter {
     };
     let probes = find.probes.iter().zip(&doc.load_points);
     let points = probes.filter_map(|(probe, point)| {
-        let time = metric.measured(&[point], op)?.value;
+        let time = metric.measured(&[&find.searched(point)], op)?.value;
         let load = if find.kind.is_rate() {
             probe.ops_per_s
         } else {

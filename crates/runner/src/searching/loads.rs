@@ -196,15 +196,30 @@ pub fn among_populations(
             "there are several populations: {why}"
         )))
     };
-    if let (Some(name), None) = (searched, &plan.work.unit) {
+    if plan.work.unit.is_some() && find.kind() != FindKind::Clients {
+        let why = "load points of units have clients with rates: only a search for clients is \
+                   possible";
+        return Err(Failure::Usage(why.to_owned()));
+    }
+    if let Some(name) = searched {
         let first = total(find.spec().start);
         let given = plan.work.search_rate(name, first);
         given.map_err(|problem| Failure::Usage(problem.to_string()))?;
+        if plan.work.load_points().len() != 1 {
+            let clients = OptionNames::Settings.of("clients");
+            let why = format!("{clients}: a search for a rate has one number of clients");
+            return Err(Failure::Usage(why));
+        }
         return Ok(find.of_population(name));
     }
     match &plan.work.populations[..] {
         [_] if plan.work.unit.is_none() => Ok(find),
-        _ if find.kind() != FindKind::Clients => refused("only a search for clients is possible"),
+        _ if find.kind() != FindKind::Clients => {
+            let name = OptionNames::Settings.of("population");
+            refused(&format!(
+                "name the one whose rate is searched for with {name}"
+            ))
+        }
         all if all.iter().all(|one| one.share.is_none()) => {
             refused("give one a share, so that the search can change its clients")
         }

@@ -16,11 +16,9 @@ use crate::worker::schedule::{Schedule, Schedules};
 /// Time from when the last session is ready to the first operation: enough for
 /// every worker to learn the schedule.
 const START_DELAY: Nanos = Nanos(20_000_000);
-/// The same with several hosts, which relate their clocks in this time.
+/// The same with several hosts, which relate their clocks in this time. Also where the load begins
+/// at a given time: a busy machine wakes threads late, and a part that begins late is lost.
 const START_DELAY_OF_HOSTS: Nanos = Nanos(400_000_000);
-/// The same where the load begins at a given time. A busy machine wakes threads late, and what
-/// begins late cannot be joined with the other parts.
-const START_DELAY_OF_PART: Nanos = Nanos(1_000_000_000);
 /// Longest wait for the first host's schedule after a cancel.
 const AFTER_CANCEL_MAX: Duration = Duration::from_secs(10);
 
@@ -72,7 +70,7 @@ pub(super) async fn begin_of_load(context: &Context<'_>) -> Result<Nanos, RunErr
     let wait = wait.map_err(|error| late(error.duration()))?;
     let begin = clock::now() + wait.into();
     tokio::select! {
-        () = tokio::time::sleep_until(clock::timer(begin - START_DELAY_OF_PART)) => {}
+        () = tokio::time::sleep_until(clock::timer(begin - START_DELAY_OF_HOSTS)) => {}
         () = context.cancel.cancelled() => return Err(SessionError::Interrupted.into()),
     }
     let now = clock::now();

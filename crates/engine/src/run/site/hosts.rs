@@ -79,13 +79,13 @@ pub(super) fn order(plan: &Plan, share: &RunShare<'_>, role: RunRole<'_>) -> Run
     let of_one = |share: &PopulationShare| PopulationOrder {
         share: share.plan.only().share,
         load_points: share.plan.only().clients.clone(),
+        rates: share.plan.only().rates.clone(),
         directory: share.workspace.directory.clone(),
         files_in: share.workspace.files_in.clone(),
         salt: share.workspace.salt,
     };
     RunOrder {
         populations: share.populations.iter().map(of_one).collect(),
-        rates: plan.work.rates().to_vec(),
         repeat: plan.work.repeat,
         seed: plan.work.seed,
         password,

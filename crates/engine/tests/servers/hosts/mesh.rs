@@ -141,9 +141,17 @@ pub(crate) fn run_first(
     plan: &Plan,
     cancel: &Cancel,
 ) -> Result<RunRecord, RunError> {
+    run_course(first, plan, &mut PlannedCourse::of(plan), cancel)
+}
+
+/// Runs these load points of a plan on the first host.
+pub(crate) fn run_course(
+    first: &FirstHost,
+    plan: &Plan,
+    course: &mut dyn Course,
+    cancel: &Cancel,
+) -> Result<RunRecord, RunError> {
     let of = first.count();
     let plan = with_part(plan, ClientPart::Host { host: 0, of });
-    let mut course = PlannedCourse::of(&plan);
-    let course: &mut dyn Course = &mut course;
     execute_on_hosts(first, &plan, course, &mut Unobserved, cancel)
 }
