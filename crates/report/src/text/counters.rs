@@ -10,6 +10,9 @@ use crate::units::{self, counted, plain};
 /// Number of calls into the file system that are shown, those with the most time.
 const CALLS_MAX: usize = 8;
 
+/// What a server without counts of requests may lack.
+const NO_COUNTS: &str = "the server counted no requests; Samba counts them with `smbd profiling level = on` in smb.conf";
+
 /// Returns the load point whose counters are shown: at the peak, else the last one.
 fn shown<'a>(curve: &Curve<'a>) -> Option<(&'a LoadPointDoc, &'a ServerCountersDoc)> {
     let row = curve.peak_row().or(curve.rows.last())?;
@@ -33,6 +36,14 @@ pub fn server_counters(curve: &Curve<'_>) -> Vec<Table> {
     }
     let at = point.load();
     let title = format!("Counters of the server at {at}: {}", plain(&doc.source));
+    if doc.commands.is_empty() {
+        let notes = [Some(NO_COUNTS.to_owned()), open(doc), memory(doc)];
+        return vec![Table {
+            title,
+            notes: notes.into_iter().flatten().collect(),
+            ..Table::default()
+        }];
+    }
     let columns = [
         Column::text("request"),
         Column::number("sent"),

@@ -1,6 +1,7 @@
 //! Texts for people.
 
 mod cautions;
+mod counters;
 mod cpu;
 mod csv;
 mod in_flight;
