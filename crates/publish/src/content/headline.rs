@@ -15,10 +15,7 @@ pub(super) fn plot(profile: &ProfileContent<'_>) -> Option<Plot> {
     let lines: Vec<_> = servers.map(line).collect();
     (!lines.is_empty()).then(|| Plot {
         name: format!("{}-response-by-rate", profile.stem),
-        title: format!(
-            "{}: mean response time by operations per second",
-            profile.name
-        ),
+        title: format!("{}: mean response time by rate", profile.name),
         x: Axis::new("achieved rate", Quantity::Rate),
         y: Axis::new("mean response time", Quantity::Latency),
         notes: Vec::new(),

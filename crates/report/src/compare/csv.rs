@@ -4,12 +4,11 @@
 //! is an empty field. New columns are only added at the end. Those of `pooled` are the
 //! figures that tables show; the older ones are of the mean of the passes' values.
 
-use std::collections::BTreeMap;
 use std::io::Write;
 
 use super::comparison::Comparison;
 use super::pair::Pair;
-use super::points::{ChangeFigures, MetricChange, PointComparison};
+use super::points::{ChangeFigures, MetricChange, PointComparison, by_operation};
 use crate::change::Noise;
 
 const HEADER: &str = "baseline,other,profile,place,baseline_clients,other_clients,op,metric,unit,\
@@ -31,14 +30,14 @@ pub fn write_csv(comparison: &Comparison, output: impl Write) -> Result<(), ::cs
         let peak = pair.peak.iter().map(|held| ("peak", held));
         let points = pair.load_points.iter().map(|held| ("load point", held));
         for (place, held) in peak.chain(points) {
-            for (op, change) in rows(&held.metrics, &held.ops) {
+            for (op, change) in by_operation(&held.metrics, &held.ops) {
                 let mut cells = record(pair, place, held, op, change);
                 cells.push(String::new());
                 writer.write_record(cells)?;
             }
             let several = held.populations.iter();
             for population in several.filter(|_| held.populations.len() > 1) {
-                for (op, change) in rows(&population.metrics, &population.ops) {
+                for (op, change) in by_operation(&population.metrics, &population.ops) {
                     let mut cells = record(pair, place, held, op, change);
                     cells.push(population.name.clone());
                     writer.write_record(cells)?;
@@ -48,18 +47,6 @@ pub fn write_csv(comparison: &Comparison, output: impl Write) -> Result<(), ::cs
     }
     writer.flush()?;
     Ok(())
-}
-
-/// Returns the changes of all operations, and then of each kind.
-fn rows<'a>(
-    metrics: &'a [MetricChange],
-    ops: &'a BTreeMap<String, Vec<MetricChange>>,
-) -> impl Iterator<Item = (&'a str, &'a MetricChange)> {
-    let all = metrics.iter().map(|change| ("all", change));
-    let ops = ops
-        .iter()
-        .flat_map(|(name, changes)| changes.iter().map(move |change| (name.as_str(), change)));
-    all.chain(ops)
 }
 
 fn record(

@@ -270,6 +270,18 @@ fn changes(
     (of(None), ops.collect())
 }
 
+/// Returns the changes of all operations, and then of each kind.
+pub(in crate::compare) fn by_operation<'a>(
+    metrics: &'a [MetricChange],
+    ops: &'a BTreeMap<String, Vec<MetricChange>>,
+) -> impl Iterator<Item = (&'a str, &'a MetricChange)> {
+    let all = metrics.iter().map(|change| ("all", change));
+    let ops = ops
+        .iter()
+        .flat_map(|(name, changes)| changes.iter().map(move |change| (name.as_str(), change)));
+    all.chain(ops)
+}
+
 impl PopulationComparison {
     /// Compares a population of two rows.
     fn of(name: &str, rows: [&CurveRow<'_>; 2]) -> Self {

@@ -226,7 +226,6 @@ fn passes(held: &PointComparison) -> String {
     }
 }
 
-/// Explains how to read the tables, as far as it matters for these runs.
 fn changes_of(held: &PointComparison) -> impl Iterator<Item = &MetricChange> {
     let all = held.metrics.iter().chain(held.ops.values().flatten());
     // Of a single one, that would be the same again.
@@ -241,6 +240,7 @@ fn is_open(found: &MetricChange) -> bool {
     found.verdict == Verdict::CannotTell && found.pooled.change_percent.is_some()
 }
 
+/// Explains how to read the tables, as far as it matters for these runs.
 fn remarks(pair: &Pair) -> Option<Block> {
     let places = || pair.load_points.iter().chain(&pair.peak);
     let any = |of: fn(&MetricChange) -> bool| places().flat_map(changes_of).any(of);

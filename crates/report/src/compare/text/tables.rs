@@ -6,7 +6,7 @@ use super::title;
 use crate::block::Block;
 use crate::change::Noise;
 use crate::compare::pair::Pair;
-use crate::compare::points::{MetricChange, PointComparison, Verdict};
+use crate::compare::points::{MetricChange, PointComparison, Verdict, by_operation};
 use crate::metric::Metric;
 use crate::table::{Cell, Column, Table};
 use crate::units::{change, changes};
@@ -75,10 +75,7 @@ pub(super) fn populations_in_full(pair: &Pair, held: &PointComparison) -> Option
     let mut columns = ["population", "op", ""].map(Column::text).to_vec();
     columns.extend(columns_of_changes(pair));
     let rows = held.populations.iter().flat_map(|population| {
-        let all = population.metrics.iter().map(|found| ("all", found));
-        let ops = population.ops.iter();
-        let ops = ops.flat_map(|(op, changes)| changes.iter().map(move |found| (&**op, found)));
-        all.chain(ops).map(|(op, found)| {
+        by_operation(&population.metrics, &population.ops).map(|(op, found)| {
             let names = [&population.name, op, found.metric.name()].map(Cell::from);
             names.into_iter().chain(cells_of_change(found)).collect()
         })

@@ -83,3 +83,18 @@ fn conditions_may_name_a_population() {
         "CPU time is that of all operations together: leave out `office`"
     );
 }
+
+#[test]
+fn a_population_of_one_run_only_is_said_to_be_missing_in_the_other() {
+    let office = company_passes(&[1600, 1620]);
+    let other = passes(&[1600, 1620]);
+    let without = |baseline, other, label: &str| {
+        let found = pair(baseline, other);
+        assert_eq!(
+            judged("office ops/s < -5%", &found),
+            format!("fail_if 'office ops/s < -5%': {label} has no ops/s of office at 8 clients")
+        );
+    };
+    without(office.clone(), other.clone(), "B");
+    without(other, office, "A");
+}
