@@ -13,7 +13,8 @@ use smbench_protocol::command::WireName;
 use super::site::Site;
 use crate::smb::session::SessionError;
 
-/// Makes paths, one at a time. It allocates nothing after the first ones.
+/// Makes paths, one at a time. It allocates nothing after the first ones, and little before: most
+/// mixes need none of them.
 pub(super) struct NumberedPaths {
     /// Directory of what this run makes.
     own: String,
@@ -38,10 +39,11 @@ impl NumberedPaths {
         new.write_in(Home::Run, |files, path| {
             files.append_copy_name(u32::MAX, u32::MAX, path)
         });
-        match new.name.set(&new.path) {
+        let longest = std::mem::take(&mut new.path);
+        match WireName::every().set(&longest) {
             Ok(()) => Ok(new),
             Err(_) => Err(SessionError::Path {
-                doing: format!("make '{}'", new.path),
+                doing: format!("make '{longest}'"),
             }),
         }
     }

@@ -94,8 +94,10 @@ impl Links {
         payloads: Payloads,
     ) -> Result<Self, SessionError> {
         let apart = for_log_ons.len();
-        let mut links = Vec::new();
-        for mut session in sessions.into_iter().chain(for_log_ons) {
+        let sessions = sessions.into_iter().chain(for_log_ons);
+        // Exact, because room for connections that never come would be kept per session.
+        let mut links = Vec::with_capacity(sessions.size_hint().0);
+        for mut session in sessions {
             session.earn_credits(EARNING_ECHOS).await?;
             if !links.is_empty() {
                 // Acknowledgements on the first connection may still be in flight;
