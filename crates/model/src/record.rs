@@ -42,8 +42,8 @@ pub use health::{GeneratorRecord, LatencyNoise, WorkerRecord, lateness_histogram
 pub use host::{HostClock, HostFacts, HostRecord};
 pub use in_flight::ClosingWaits;
 pub use load_point::{
-    ClientUsage, Dropout, LoadPointRecord, PopulationRecord, SETUP_CAUSES_MAX, SetupAttempts,
-    SetupPhase, SetupRecord,
+    AttemptsAt, ClientUsage, Dropout, LoadPointRecord, PopulationRecord, SETUP_CAUSES_MAX,
+    SetupAttempts, SetupPhase, SetupRecord,
 };
 pub use losses::{DataFaults, EventLosses, Losses, Reclaimed, WrongPlace};
 pub use noted::NotedRecord;

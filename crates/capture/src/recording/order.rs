@@ -216,16 +216,33 @@ impl OrderFinder {
     }
 }
 
+/// When a request was sent and answered, in nanoseconds of the capture.
+#[derive(Clone, Copy)]
+pub(super) struct RequestTime {
+    pub(super) sent: u64,
+    pub(super) done: u64,
+}
+
+impl RequestTime {
+    /// Returns the time from the first to the last request of an operation.
+    pub(super) fn between(first: &TraceLine, last: &TraceLine) -> Self {
+        Self {
+            sent: first.at_ns,
+            done: last.at_ns.saturating_add(last.took_ns.unwrap_or(0)),
+        }
+    }
+}
+
 /// Returns for each record the first one that was sent after its answer. The requests of a
 /// compound that are sent one by one wait for each other.
-pub(super) fn releases(times: &[(u64, u64)], groups: &[Option<u64>], joined: &[u32]) -> Vec<u32> {
-    let answered = times.iter().enumerate().map(|(at, &(_, done))| {
+pub(super) fn releases(times: &[RequestTime], groups: &[Option<u64>], joined: &[u32]) -> Vec<u32> {
+    let answered = times.iter().enumerate().map(|(at, time)| {
         let next = at + 1;
         let is_compound = groups[at].is_some() && groups.get(next) == Some(&groups[at]);
         if is_compound && joined.binary_search(&(next as u32)).is_err() {
             return next as u32;
         }
-        let later = times[next..].partition_point(|&(sent, _)| sent < done);
+        let later = times[next..].partition_point(|later| later.sent < time.done);
         (next + later) as u32
     });
     answered.collect()
@@ -319,7 +336,8 @@ pub(super) mod tests {
 
     #[test]
     fn a_record_waits_for_those_that_were_answered_before_it() {
-        let times = [(0, 10), (1, 5), (6, 20), (10, 11), (10, 12)];
+        let times = [(0, 10), (1, 5), (6, 20), (10, 11), (10, 12)]
+            .map(|(sent, done)| RequestTime { sent, done });
         assert_eq!(releases(&times, &[None; 5], &[]), [3, 2, 5, 5, 5]);
         let groups = [None, Some(1), Some(1), Some(1), None];
         assert_eq!(releases(&times, &groups, &[]), [3, 2, 3, 5, 5]);

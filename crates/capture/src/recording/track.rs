@@ -1,6 +1,7 @@
 //! A track: the operations of a recorded session.
 
 use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
 use std::time::Duration;
 
 use aws_lc_rs::digest::{SHA256, digest};
@@ -11,7 +12,7 @@ use smbench_protocol::command::create::{OplockLevel, access, attributes, share};
 
 use super::effect::is_open_shown;
 use super::fold;
-use super::order::{PlacedRecord, releases};
+use super::order::{PlacedRecord, RequestTime, releases};
 use super::step::{self, CLOSED_BY_END, StepNames};
 use super::tree::{COPY, RecordedTree};
 use crate::names::WILDCARDS;
@@ -26,8 +27,8 @@ const DIRECTORY_FILE: u32 = 1;
 pub(super) struct Track {
     session: u32,
     builder: Builder,
-    /// The times of the records: when each was sent and answered.
-    times: Vec<(u64, u64)>,
+    /// The time of each record.
+    times: Vec<RequestTime>,
     /// The compound of each record.
     groups: Vec<Option<u64>>,
     /// Records that are sent in one frame with the record before.
@@ -35,8 +36,8 @@ pub(super) struct Track {
     /// The compound and the handle of the last record.
     last: Option<(u64, u64)>,
     lines: Vec<TraceLine>,
-    /// The first line of each record, and their number.
-    of_lines: Vec<(usize, usize)>,
+    /// The lines of each record; empty for an operation that is not in the capture.
+    of_lines: Vec<Range<usize>>,
     /// The last compound whose CREATE failed.
     failed: Option<u64>,
     pub(super) skipped: BTreeMap<String, u64>,
@@ -90,7 +91,7 @@ impl Track {
             if let Some(compound) = fold::compound(&lines[at..])
                 && self.push_compound(compound, tree)
             {
-                self.of_lines.push((at, compound.len()));
+                self.of_lines.push(at..at + compound.len());
                 next += compound.len();
                 continue;
             }
@@ -127,7 +128,7 @@ impl Track {
                 }
             };
             if self.push(line, &step, status) {
-                self.of_lines.push((at, 1));
+                self.of_lines.push(at..at + 1);
             }
         }
         self.lines = lines;
@@ -135,22 +136,20 @@ impl Track {
 
     /// Returns whether the session has operations that are replayed.
     pub(super) fn has_records(&self) -> bool {
-        self.of_lines.iter().any(|(_, count)| *count > 0)
+        self.of_lines.iter().any(|lines| !lines.is_empty())
     }
 
     /// Returns its records, if it is the track with this number.
     pub(super) fn placed(&self, track: u32) -> impl Iterator<Item = PlacedRecord<'_>> {
         let records = (0..).zip(&self.of_lines).zip(&self.times);
-        let records = records.filter(|((_, (_, count)), _)| *count > 0);
-        records.map(
-            move |((record, &(first, count)), &(sent, done))| PlacedRecord {
-                track,
-                record,
-                sent,
-                done,
-                lines: &self.lines[first..first + count],
-            },
-        )
+        let records = records.filter(|((_, lines), _)| !lines.is_empty());
+        records.map(move |((record, lines), time)| PlacedRecord {
+            track,
+            record,
+            sent: time.sent,
+            done: time.done,
+            lines: &self.lines[lines.clone()],
+        })
     }
 
     /// Makes records wait for those of other tracks.
@@ -177,8 +176,7 @@ impl Track {
         if self.builder.push(&step, status, Some(at)).is_err() {
             return false;
         }
-        let done = last.at_ns.saturating_add(last.took_ns.unwrap_or(0));
-        self.times.push((first.at_ns, done));
+        self.times.push(RequestTime::between(first, last));
         self.groups.push(None);
         true
     }
@@ -226,9 +224,12 @@ impl Track {
                 contexts: Box::default(),
                 oplock: Some(OplockLevel::None),
             });
-            self.times.push((first, first));
+            self.times.push(RequestTime {
+                sent: first,
+                done: first,
+            });
             self.groups.push(None);
-            self.of_lines.push((0, 0));
+            self.of_lines.push(0..0);
         }
     }
 
@@ -246,8 +247,7 @@ impl Track {
                 self.builder.skip(&format!("create context {context}"));
             }
         }
-        let done = line.at_ns.saturating_add(line.took_ns.unwrap_or(0));
-        self.times.push((line.at_ns, done));
+        self.times.push(RequestTime::between(line, line));
         let of_compound = line.group.zip(line.handle);
         let is_related = line.create.is_none() && !line.command.starts_with("cifs_");
         if is_related && of_compound.is_some() && of_compound == self.last {
@@ -264,18 +264,17 @@ impl Track {
         let Some(handle) = line.handle else { return };
         let sent = Duration::from_nanos(line.at_ns);
         if self.builder.close_left(handle as Handle, sent) {
-            let done = line.at_ns.saturating_add(line.took_ns.unwrap_or(0));
-            self.times.push((line.at_ns, done));
+            self.times.push(RequestTime::between(line, line));
             self.groups.push(None);
-            self.of_lines.push((at, 1));
+            self.of_lines.push(at..at + 1);
         }
     }
 
     /// Leaves the CLOSEs at the end of the track to the log-off, unless another track waits
     /// for one.
     pub(super) fn leave_closes(&mut self, awaited: &[u32]) {
-        let is_close = |(first, count): &&(usize, usize)| {
-            *count == 1 && self.lines[*first].command == CLOSED_BY_END
+        let is_close = |lines: &&Range<usize>| {
+            lines.len() == 1 && self.lines[lines.start].command == CLOSED_BY_END
         };
         let closes = self.of_lines.iter().rev().take_while(is_close).count();
         let first = (self.of_lines.len() - closes) as u32;
@@ -300,12 +299,12 @@ impl Track {
         let lines = self.lines.len() as u64;
         let trace = self.builder.finish(source.to_owned(), lines, own);
         let records = (0..).zip(self.times.iter().zip(&self.of_lines));
-        for (record, (&(sent, done), &(first, count))) in records {
-            let is_request = count > 0 && self.lines[first].command != CLOSED_BY_END;
+        for (record, (time, lines)) in records {
+            let is_request = !lines.is_empty() && self.lines[lines.start].command != CLOSED_BY_END;
             if let Some(kind) = trace.record(record).verb().kind()
                 && is_request
             {
-                took.entry(kind).or_default().push(done - sent);
+                took.entry(kind).or_default().push(time.done - time.sent);
             }
         }
         trace
@@ -366,7 +365,7 @@ mod tests {
         ];
         let mut track = Track::new(1, lines, Duration::from_secs(1));
         track.add(&tree);
-        assert_eq!(track.of_lines, [(0, 1), (4, 1), (5, 1)]);
+        assert_eq!(track.of_lines, [0..1, 4..5, 5..6]);
         let expected = [("close", 1), ("query_info", 2)];
         let expected = expected
             .map(|(command, count)| (format!("{command} after a create that failed"), count));

@@ -68,9 +68,19 @@ pub struct SetupAttempts {
     pub limit_reached: bool,
     /// Why this machine could not set up more sessions, if it was the limit.
     pub own_limit: Option<String>,
-    /// Sessions that stood and attempts that had failed, over time since the first
-    /// attempt.
-    pub over_time: Vec<(Duration, u32, u32)>,
+    /// What had been attempted, over time.
+    pub over_time: Vec<AttemptsAt>,
+}
+
+/// Attempts to set up sessions up to an instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AttemptsAt {
+    /// Time since the first attempt began.
+    pub elapsed: Duration,
+    /// Number of sessions that stood.
+    pub stood: u32,
+    /// Number of attempts that had failed.
+    pub failed: u32,
 }
 
 /// Largest number of causes with a count of their own.

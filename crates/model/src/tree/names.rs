@@ -75,25 +75,24 @@ struct LengthRange {
 
 impl Default for NameLengths {
     fn default() -> Self {
-        Self::of([(8, 24, 1)])
+        Self(vec![LengthRange {
+            from: 8,
+            to: 24,
+            weight: 1,
+        }])
     }
 }
 
 impl NameLengths {
-    /// Makes the lengths of ranges from, to and weight.
-    pub(super) fn of(ranges: impl IntoIterator<Item = (u8, u8, u32)>) -> Self {
-        let range = |(from, to, weight)| LengthRange { from, to, weight };
-        Self(ranges.into_iter().map(range).collect())
-    }
-
     /// Makes the lengths of a number of names of each length; `None` if there are none.
     #[must_use]
     pub fn of_counts(counts: impl IntoIterator<Item = (u8, u32)>) -> Option<Self> {
-        let lengths = Self::of(
-            counts
-                .into_iter()
-                .map(|(length, count)| (length, length, count)),
-        );
+        let range = |(length, weight)| LengthRange {
+            from: length,
+            to: length,
+            weight,
+        };
+        let lengths = Self(counts.into_iter().map(range).collect());
         lengths.check().is_ok().then_some(lengths)
     }
 
@@ -145,17 +144,17 @@ impl FromStr for NameLengths {
         let part = |part: &str| {
             let (range, weight) = part.split_once(':').unwrap_or((part, "1"));
             let (from, to) = range.split_once("..").unwrap_or((range, range));
-            Some((
-                from.trim().parse().ok()?,
-                to.trim().parse().ok()?,
-                weight.trim().parse().ok()?,
-            ))
+            Some(LengthRange {
+                from: from.trim().parse().ok()?,
+                to: to.trim().parse().ok()?,
+                weight: weight.trim().parse().ok()?,
+            })
         };
         let ranges: Option<Vec<_>> = text.split(',').map(part).collect();
         let ranges = ranges.ok_or_else(|| {
             format!("`{text}` is no length of names: give 12, 8..24 or 8:10,12..20:90, up to 255")
         })?;
-        let lengths = Self::of(ranges);
+        let lengths = Self(ranges);
         lengths.check().map(|()| lengths)
     }
 }

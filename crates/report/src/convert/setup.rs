@@ -1,9 +1,8 @@
 //! The set-up of sessions.
 
 use std::cmp::Reverse;
-use std::time::Duration;
 
-use smbench_model::record::{SetupAttempts, SetupPhase, SetupRecord};
+use smbench_model::record::{AttemptsAt, SetupAttempts, SetupPhase, SetupRecord};
 
 use crate::doc::{AttemptsAtDoc, AttemptsDoc, SetupDoc, SetupFailureDoc};
 use crate::latency::{Hdr, LatencyDoc};
@@ -32,10 +31,10 @@ fn attempts(record: &SetupAttempts) -> AttemptsDoc {
     };
     let mut failures: Vec<_> = record.failures.iter().map(failure).collect();
     failures.sort_by_key(|failure| Reverse(failure.count));
-    let at = |&(elapsed, stood, failed): &(Duration, u32, u32)| AttemptsAtDoc {
-        s: elapsed.as_secs_f64(),
-        stood,
-        failed,
+    let at = |at: &AttemptsAt| AttemptsAtDoc {
+        s: at.elapsed.as_secs_f64(),
+        stood: at.stood,
+        failed: at.failed,
     };
     AttemptsDoc {
         ended: record.ended,

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use smbench_model::Nanos;
 use smbench_model::load::SetupFailures;
 use smbench_model::progress::{PointNumber, Progress};
-use smbench_model::record::SetupAttempts;
+use smbench_model::record::{AttemptsAt, SetupAttempts};
 
 use super::workers::Workers;
 use crate::machine::cancel::Cancel;
@@ -108,7 +108,11 @@ impl Workers {
         let failed = so_far.attempts.failed();
         let elapsed = now.since(self.begin).into();
         let over_time = &mut so_far.attempts.over_time;
-        over_time.push((elapsed, so_far.ready, failed));
+        over_time.push(AttemptsAt {
+            elapsed,
+            stood: so_far.ready,
+            failed,
+        });
     }
 
     /// Takes a report of a worker into account.
