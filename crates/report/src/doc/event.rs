@@ -218,6 +218,7 @@ impl EventDoc {
         for failure in &other.failures {
             self.add_failure(failure);
         }
+        self.failures.sort_by_key(FailureDoc::rank);
         if let Some(faults) = &other.verify {
             self.verify.get_or_insert_default().merge(faults);
         }
@@ -301,6 +302,7 @@ impl CalmLoad {
 mod tests {
     use std::time::Duration;
 
+    use smbench_model::kind::OpKind;
     use smbench_model::record::IntervalSummary;
 
     use super::*;
@@ -351,10 +353,26 @@ mod tests {
             serde_json::from_value(event).unwrap()
         };
         let drop = |clients| event("drop", Some("at 1s: drop 50%"), clients);
-        let one = [event("loss", None, 1), drop(2), drop(3)];
-        let other = [drop(4), drop(5)];
+        let failed = |event: EventDoc, ops: &[OpKind]| EventDoc {
+            failures: FailureDoc::all(
+                &ops.iter()
+                    .map(|op| ((*op, OperationFailure::Short), 1))
+                    .collect(),
+            ),
+            ..event
+        };
+        let one = [
+            event("loss", None, 1),
+            failed(drop(2), &[OpKind::Write]),
+            drop(3),
+        ];
+        let other = [failed(drop(4), &[OpKind::Write, OpKind::Read]), drop(5)];
         let merged = EventDoc::merged([&one[..], &other[..]].into_iter());
         let clients: Vec<_> = merged.iter().map(|event| event.clients).collect();
         assert_eq!(clients, [1, 6, 8]);
+        // As in a document of one part.
+        let failures: Vec<_> = merged[1].failures.iter().collect();
+        let counts: Vec<_> = failures.iter().map(|of| (&*of.op, of.count)).collect();
+        assert_eq!(counts, [("read", 1), ("write", 2)]);
     }
 }

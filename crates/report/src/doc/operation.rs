@@ -79,6 +79,12 @@ impl FailureDoc {
         counts.iter().map(doc).collect()
     }
 
+    /// Returns its place among the failures of a document.
+    pub(crate) fn rank(&self) -> (Option<OpKind>, Option<OperationFailure>) {
+        let cause = self.code.as_deref().unwrap_or(&self.status);
+        (OpKind::named(&self.op), OperationFailure::from_name(cause))
+    }
+
     /// Returns whether both are failures of the same kind by the same cause.
     pub(crate) fn is_same_cause(&self, other: &Self) -> bool {
         (&self.op, &self.status, &self.code) == (&other.op, &other.status, &other.code)
