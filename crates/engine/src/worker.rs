@@ -11,6 +11,7 @@ pub(crate) mod figures;
 mod frames;
 pub(crate) mod gauge;
 pub(crate) mod group;
+pub(crate) mod load;
 pub(crate) mod load_control;
 pub(crate) mod member;
 pub(crate) mod notes;

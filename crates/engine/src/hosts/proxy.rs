@@ -28,7 +28,7 @@ use super::message::{HostInterval, HostMeasurements, MessageBody, PointOrder};
 use super::{APART_MAX, ClockRelation, INTERRUPTED, SILENCE_AFTER_CANCEL, SILENCE_MAX, STILL_MAX};
 use crate::machine::cancel::Cancel;
 use crate::machine::clock;
-use crate::worker::assignment::{WorkerMessage, WorkerResult};
+use crate::worker::assignment::{NumberedResult, WorkerMessage, WorkerResult};
 use crate::worker::recorder_exchange::RecorderExchange;
 use crate::worker::schedule::{Interval, Schedule, Schedules};
 use crate::worker::work::GoneOnDrop;
@@ -53,13 +53,13 @@ pub(crate) struct ProxyAssignment {
     pub(crate) ends_within: Duration,
 }
 
-/// Carries out the part of a load point that another host has. Returns `None` if the load
+/// Carries out the part of a load point that another host has. Returns nothing if the load
 /// point was called off.
 pub(crate) fn carry(
     assignment: ProxyAssignment,
     reports: &mpsc::UnboundedSender<WorkerMessage>,
     start: Schedules,
-) -> io::Result<Option<WorkerResult>> {
+) -> io::Result<Vec<NumberedResult>> {
     let _gone = GoneOnDrop(reports);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
@@ -84,10 +84,13 @@ pub(crate) fn carry(
         } = proxy;
         let populations = assignment.exchange.populations();
         (0..populations).for_each(|at| assignment.exchange.leave(assignment.number + at));
-        match outcome {
+        let number = assignment.number;
+        let result = match outcome {
             Ok(result) => result,
             Err(stop) => Some(without_result(&assignment, &seen, reports, &stop)),
-        }
+        };
+        let results = result.map(|result| NumberedResult { number, result });
+        results.into_iter().collect()
     }))
 }
 

@@ -158,11 +158,6 @@ impl<'a, T> Tasks<'a, T> {
         self.wakers.push(self.woken.next_waker());
     }
 
-    /// Returns the number of tasks that have not ended.
-    pub(crate) const fn len(&self) -> usize {
-        self.left
-    }
-
     /// Runs the tasks until the next one ends. Returns `None` when all have ended. Fails if a
     /// helper or a wait for events fails.
     ///

@@ -230,14 +230,14 @@ impl Needed {
         let nothing = Self {
             heap: 0,
             kernel: 0,
-            stacks: STACK_BYTES,
+            stacks: (1 + worker_threads(plan)) * STACK_BYTES,
         };
         plan.alone().fold(nothing, |sum, plan| {
             let of_one = Self::by_one(&plan, carrier);
             Self {
                 heap: sum.heap + of_one.heap,
                 kernel: sum.kernel + of_one.kernel,
-                stacks: sum.stacks + of_one.stacks,
+                ..sum
             }
         })
     }
@@ -262,7 +262,7 @@ impl Needed {
         } else {
             plan.only().workload.kinds().len() as u64
         };
-        let workers = workers(plan);
+        let workers = worker_threads(plan);
         let (ledgers, kept) = match plan.only().verify {
             Verify::Off => (0, 0),
             // An answer that arrives in pieces is kept until it is complete.
@@ -278,7 +278,8 @@ impl Needed {
                 + ledgers
                 + kept,
             kernel: connections * CONNECTION_BYTES,
-            stacks: workers * STACK_BYTES,
+            // The threads are those of all populations.
+            stacks: 0,
         }
     }
 
@@ -293,13 +294,11 @@ impl Needed {
     }
 }
 
-/// Returns the number of worker threads of the largest load point.
-fn workers(plan: &Plan) -> u64 {
-    let of_one = |plan: Plan| {
-        let groups = plan.groups_here() as u64;
-        groups.min(plan.generator.threads.into())
-    };
-    plan.alone().map(of_one).sum()
+/// Returns the number of worker threads of the largest load point. A thread carries clients of
+/// several populations.
+fn worker_threads(plan: &Plan) -> u64 {
+    let groups = plan.alone().map(|of_one| of_one.groups_here() as u64);
+    groups.sum::<u64>().min(plan.generator.threads.into())
 }
 
 fn address_space(
@@ -311,7 +310,7 @@ fn address_space(
     match left.iter().min_by_key(|(left, _)| *left) {
         Some(&(left, limit)) if left < needed => Err(CapacityError::AddressSpace {
             clients: plan.max_clients_here(),
-            threads: workers(plan),
+            threads: worker_threads(plan),
             needed: rounded(needed),
             left,
             limit,
@@ -346,7 +345,7 @@ const fn rounded(bytes: u64) -> Size {
 }
 
 fn threads(plan: &Plan, left: &[(u64, &'static str)]) -> Result<(), CapacityError> {
-    let wanted = workers(plan) + OTHER_THREADS;
+    let wanted = worker_threads(plan) + OTHER_THREADS;
     match left.iter().min_by_key(|(left, _)| *left) {
         Some(&(left, limit)) if left < wanted => Err(CapacityError::Threads {
             threads: plan.generator.threads,

@@ -1,6 +1,5 @@
-//! The data and the worker functions that every load point of a run needs.
+//! The data that every load point of a run needs, and what makes its workers.
 
-use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -11,7 +10,6 @@ use smbench_model::load::{PointLoad, Rate};
 use smbench_model::operations::Mix;
 use smbench_model::plan::Plan;
 use smbench_model::work::WorkProblem;
-use tokio::sync::{mpsc, watch};
 
 use crate::drivers::driver::Connector;
 use crate::hosts::{FirstHost, HostChannel, Upstream};
@@ -22,22 +20,10 @@ use crate::machine::route::Locality;
 use crate::machine::server_cpu::Meter;
 use crate::machine::tcp::TcpWatch;
 use crate::run::error::RunError;
-use crate::worker::any_group::OpenGroups;
-use crate::worker::assignment::{Assignment, WorkerMessage, WorkerParts, WorkerResult};
+use crate::worker::assignment::WorkerParts;
 use crate::worker::notes::NoteDesk;
-use crate::worker::schedule::Schedule;
 use crate::worker::supply::Supplies;
-use crate::worker::work::work;
-
-/// The function that a worker's thread runs.
-pub(crate) type WorkerFn = Box<
-    dyn FnOnce(
-            Assignment,
-            &mpsc::UnboundedSender<WorkerMessage>,
-            watch::Receiver<Option<Schedule>>,
-        ) -> io::Result<Option<WorkerResult>>
-        + Send,
->;
+use crate::worker::work::MakeOpenGroups;
 
 /// The data that every load point of a run needs.
 pub(crate) struct Context<'a> {
@@ -73,7 +59,7 @@ pub(crate) struct PopulationContext {
     pub(crate) salt: Salt,
     /// Where notes on answers are handed in, if such are made.
     pub(crate) notes: Option<NoteDesk>,
-    /// Makes the functions of the given number of workers for one load point.
+    /// Prepares the given number of workers for one load point.
     pub(crate) make_workers: MakeWorkers,
 }
 
@@ -140,8 +126,8 @@ impl<'a> RunRole<'a> {
     }
 }
 
-/// Makes the functions of the given number of workers for one load point.
-pub(crate) type MakeWorkers = Box<dyn Fn(usize) -> Vec<WorkerFn>>;
+/// Prepares the given number of workers for one load point.
+pub(crate) type MakeWorkers = Box<dyn Fn(usize) -> Vec<MakeOpenGroups>>;
 
 pub(crate) fn worker_maker<C: Connector, T: Supplies>(parts: WorkerParts<C, T>) -> MakeWorkers {
     Box::new(move |workers| {
@@ -149,12 +135,9 @@ pub(crate) fn worker_maker<C: Connector, T: Supplies>(parts: WorkerParts<C, T>) 
             connector: parts.connector.clone(),
             supplies: parts.supplies.of_load_point(),
         };
-        let one = |_| -> WorkerFn {
+        let one = |_| -> MakeOpenGroups {
             let parts = parts.clone();
-            Box::new(move |assignment, reports, start| {
-                let parts: Rc<dyn OpenGroups> = Rc::new(parts);
-                work(assignment, &parts, reports, start)
-            })
+            Box::new(move || Rc::new(parts))
         };
         (0..workers).map(one).collect()
     })

@@ -107,6 +107,8 @@ pub(crate) struct GroupStart<'a> {
 
 /// What a group needs for its load.
 pub(crate) struct GroupLoad {
+    /// Index of the worker on its thread.
+    pub(super) worker: usize,
     pub(super) shared: Rc<RefCell<Shared>>,
     pub(super) control: Rc<LoadControl>,
     pub(super) figures: Rc<RefCell<Figures>>,
@@ -120,6 +122,8 @@ pub(crate) struct GroupLoad {
 
 /// The end of a group's load.
 pub(crate) struct EndedGroup {
+    /// Index of the worker on its thread.
+    pub(super) worker: usize,
     pub(super) clients: Vec<u32>,
     /// The group, if it is still connected.
     pub(super) group: Option<Box<dyn AnyGroup>>,
@@ -139,6 +143,7 @@ impl GroupLoad {
             }
         }
         EndedGroup {
+            worker: self.worker,
             clients,
             group: None,
             how: how.map_err(|reason| reason.with_cost(self.cost)),

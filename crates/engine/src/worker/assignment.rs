@@ -46,7 +46,7 @@ pub(crate) struct Assignment {
     pub(crate) enough: Arc<AtomicBool>,
     /// When the worker may begin each group.
     pub(crate) pace: SetupRate,
-    /// CPU to which the worker is pinned, if it is.
+    /// CPU to which the worker's thread is pinned, if it is.
     pub(crate) cpu: Option<usize>,
     pub(crate) exchange: Arc<RecorderExchange>,
     /// Where the worker hands in notes on answers, if such are made.
@@ -93,6 +93,13 @@ pub(crate) enum WorkerMessage {
     Gone,
 }
 
+/// The result of one of the workers of a load point.
+pub(crate) struct NumberedResult {
+    /// Number of the worker, from 0.
+    pub(crate) number: usize,
+    pub(crate) result: WorkerResult,
+}
+
 /// The measurements of one worker, or of the workers of another host, without the operations.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct WorkerResult {
@@ -104,7 +111,7 @@ pub(crate) struct WorkerResult {
     pub(crate) figures: Figures,
     /// The parts of the populations, if it is of another host and there are several.
     pub(crate) populations: Vec<PopulationEnd>,
-    /// Load and lateness of each worker thread.
+    /// Load and lateness of each thread. The first worker of a thread has its record.
     pub(crate) workers: Vec<WorkerRecord>,
     /// Instant at which the last operation under load ended.
     pub(crate) ended: Nanos,

@@ -1,5 +1,6 @@
 //! State shared by the groups of one worker.
 
+use std::rc::Rc;
 use std::task::Poll;
 
 use crate::drivers::driver::{LoadSockets, Scratch};
@@ -18,14 +19,14 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// Makes the shared state; results go to `recording`.
-    pub(crate) fn new(recording: IntervalRecorder) -> std::io::Result<Self> {
-        Ok(Self {
+    /// Makes the shared state. Results go to `recording`, and sockets are in `poller`.
+    pub(crate) fn new(recording: IntervalRecorder, poller: &Rc<Poller>) -> Self {
+        Self {
             scratch: Scratch::default(),
             recording,
             pad: None,
-            sockets: LoadSockets::new(Poller::new()?),
-        })
+            sockets: LoadSockets::new(Rc::clone(poller)),
+        }
     }
 }
 

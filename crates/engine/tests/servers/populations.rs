@@ -229,6 +229,9 @@ fn populations_sum_up_to_the_whole_and_to_what_the_server_receives() {
         };
         assert_eq!([&office.name[..], &backup.name], ["office", "backup"]);
         assert_eq!([office.clients, backup.clients], expected);
+        // Threads carry clients of both.
+        let threads = point.generator.workers.len() as u32;
+        assert_eq!(threads, plan.generator.threads.min(point.clients));
         assert_eq!(office.ops.whole(OpKind::Write).count, 0);
         assert_eq!(backup.ops.whole(OpKind::Read).count, 0);
         // Only the population with a rate has operations that are due before they are sent.

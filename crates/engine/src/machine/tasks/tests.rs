@@ -90,7 +90,7 @@ fn tasks_end_in_the_order_of_their_timers() {
                 after
             }));
         }
-        assert_eq!(tasks.len(), 3);
+        assert_eq!(tasks.left, 3);
         let ended = all(&mut tasks).await;
         assert_eq!(ended, [100_000_000, 200_000_000, 300_000_000]);
     });
@@ -105,7 +105,7 @@ fn a_helper_that_fails_is_reported() {
         tasks.push(Box::pin(pending::<()>()));
         let failed = tasks.next().await.unwrap_err();
         assert_eq!(failed.kind(), io::ErrorKind::OutOfMemory);
-        assert_eq!(tasks.len(), 1);
+        assert_eq!(tasks.left, 1);
     });
 }
 

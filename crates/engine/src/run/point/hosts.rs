@@ -78,6 +78,7 @@ impl Workers {
                 .name(format!("smbench-host-{number}"))
                 .spawn(move || proxy::carry(assignment, &report, started));
             all = all.with(spawned).await?;
+            all.count += 1;
         }
         Ok(all)
     }

@@ -5,7 +5,7 @@ use std::any::Any;
 use super::workers::Workers;
 use crate::drivers::untrusted::ForeignPanic;
 use crate::run::error::RunError;
-use crate::worker::assignment::WorkerResult;
+use crate::worker::assignment::{NumberedResult, WorkerResult};
 use crate::worker::figures::PopulationEnd;
 
 /// The results of workers that have ended.
@@ -73,24 +73,26 @@ impl Workers {
         drop(self.start);
         let (mut merged, mut own) = (WorkerResult::default(), WorkerResult::default());
         let own_workers: usize = self.own.iter().sum();
-        let has_others = self.threads.len() > own_workers;
+        let has_others = self.count > own_workers;
         let mut populations = PopulationEnds::of(&self.own);
         let mut failed = None;
-        for (number, thread) in self.threads.into_iter().enumerate() {
+        let mut ended = Vec::with_capacity(self.count);
+        for thread in self.threads {
             let joined = tokio::task::spawn_blocking(move || thread.join()).await;
             match joined {
-                Ok(Ok(Ok(outcome))) => {
-                    let outcome = outcome.unwrap_or_default();
-                    if number < own_workers && has_others {
-                        own.merge(outcome.clone());
-                    }
-                    populations.add(number, &outcome);
-                    merged.merge(outcome);
-                }
+                Ok(Ok(Ok(results))) => ended.extend(results),
                 Ok(Ok(Err(error))) => failed = failed.or(Some(RunError::System(error))),
                 Ok(Err(panic)) => failed = failed.or(Some(panicked(panic))),
                 Err(_) => failed = failed.or(Some(RunError::Panicked)),
             }
+        }
+        ended.sort_by_key(|worker| worker.number);
+        for NumberedResult { number, result } in ended {
+            if number < own_workers && has_others {
+                own.merge(result.clone());
+            }
+            populations.add(number, &result);
+            merged.merge(result);
         }
         if self.is_late {
             let fault = "it learned of the end of the window too late";

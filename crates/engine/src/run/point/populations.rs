@@ -6,10 +6,11 @@ use smbench_model::record::{PopulationRecord, Recorder, SeriesDetail};
 
 use super::stages::stage_ends;
 use super::workers::Observed;
-use crate::run::context::{Context, PopulationContext, RunRole, WorkerFn};
+use crate::run::context::{Context, PopulationContext, RunRole};
 use crate::run::error::RunError;
 use crate::worker::figures::PopulationEnd;
 use crate::worker::recorder_exchange::RecorderExchange;
+use crate::worker::work::MakeOpenGroups;
 
 /// The part of a population in a load point.
 pub(super) struct PopulationLoad {
@@ -32,8 +33,8 @@ pub(super) fn population_loads(
     Ok(populations.collect())
 }
 
-/// Returns the number of workers of a population with this load: at most one for each group of
-/// clients. Each population may need all threads.
+/// Returns the number of workers of a population with this load: one on each thread, and at most
+/// one for each group of clients.
 fn workers_for(population: &PopulationContext, load: PointLoad) -> usize {
     let plan = &population.plan;
     let here = plan.generator.part.clients(load.clients);
@@ -117,11 +118,11 @@ pub(super) struct OwnWorker<'a> {
     pub(super) among: usize,
 }
 
-/// Returns the workers of each population, and what their threads run.
+/// Returns the workers of each population, and what sets up their groups.
 pub(super) fn workers_of<'a>(
     context: &'a Context<'_>,
     populations: &'a [PopulationLoad],
-) -> impl Iterator<Item = (OwnWorker<'a>, WorkerFn)> {
+) -> impl Iterator<Item = (OwnWorker<'a>, MakeOpenGroups)> {
     let mut groups = 0;
     let populations = context.populations.iter().zip(populations);
     populations.flat_map(move |(population, of_point)| {
@@ -131,8 +132,8 @@ pub(super) fn workers_of<'a>(
             .load
             .clients
             .div_ceil(connections.sessions_per_connection);
-        let works = (population.make_workers)(of_point.workers).into_iter();
-        works.enumerate().map(move |(at, work)| {
+        let parts = (population.make_workers)(of_point.workers).into_iter();
+        parts.enumerate().map(move |(at, parts)| {
             let worker = OwnWorker {
                 population,
                 load: of_point.load,
@@ -140,7 +141,7 @@ pub(super) fn workers_of<'a>(
                 at,
                 among: of_point.workers,
             };
-            (worker, work)
+            (worker, parts)
         })
     })
 }

@@ -99,7 +99,7 @@ impl Workers {
     fn is_set_up(&self, so_far: &SoFar, point: PointNumber) -> bool {
         match self.load.setup {
             SetupFailures::EndRun => so_far.ready >= point.clients,
-            SetupFailures::CountUntil(_) => so_far.done >= self.threads.len(),
+            SetupFailures::CountUntil(_) => so_far.done >= self.count,
         }
     }
 

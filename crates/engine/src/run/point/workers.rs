@@ -29,12 +29,13 @@ use crate::run::context::Context;
 use crate::run::error::RunError;
 use crate::run::observe::PROGRESS_INTERVAL;
 use crate::run::{Observer, hooks};
-use crate::worker::assignment::{Assignment, WorkerMessage, WorkerResult};
+use crate::worker::assignment::{Assignment, NumberedResult, WorkerMessage};
 use crate::worker::recorder_exchange::RecorderExchange;
 use crate::worker::schedule::{Interval, Position, Schedule};
 use crate::worker::setup_rate::SetupRate;
 use crate::worker::timeline::EndedInterval;
 use crate::worker::under_load::{KeptSessions, LoadGone, UnderLoad};
+use crate::worker::work::work;
 
 /// Reports an interval of the window to the observer.
 pub(super) fn tell(
@@ -118,9 +119,11 @@ pub(super) type Reports = mpsc::UnboundedSender<WorkerMessage>;
 
 /// The workers of a load point, as the coordinator sees them.
 pub(super) struct Workers {
-    pub(super) threads: Vec<JoinHandle<std::io::Result<Option<WorkerResult>>>>,
-    /// Number of those that are of this host, by population; the others are proxies.
+    pub(super) threads: Vec<JoinHandle<std::io::Result<Vec<NumberedResult>>>>,
+    /// Number of workers on this host, by population. A thread has one or more of them.
     pub(super) own: Vec<usize>,
+    /// Number of all workers. The further ones are proxies of other hosts.
+    pub(super) count: usize,
     /// Start of the set-up.
     pub(super) begin: Nanos,
     /// Sends the schedule. Workers that wait for it end when this is dropped.
@@ -137,8 +140,8 @@ pub(super) struct Workers {
 }
 
 impl Workers {
-    /// Starts the workers of a load point, this many for each population. If the system refuses a thread, ends those
-    /// that it has started.
+    /// Starts the workers of a load point, this many for each population, on as many threads as the plan has. If the
+    /// system refuses a thread, ends those that it has started.
     pub(super) async fn start(
         context: &Context<'_>,
         point: PointNumber,
@@ -156,8 +159,9 @@ impl Workers {
         let cpus = cpus_of(context.plan.generator.pinning);
         let begin = clock::now();
         let mut all = Self {
-            threads: Vec::with_capacity(wanted),
+            threads: Vec::new(),
             own,
+            count: wanted,
             begin,
             start,
             reports,
@@ -171,7 +175,10 @@ impl Workers {
             is_late: false,
         };
         let (host, hosts) = host_of(context.plan.generator.part);
-        for (number, (of_population, work)) in workers_of(context, populations).enumerate() {
+        let threads = wanted.min(context.plan.generator.threads as usize);
+        let mut assigned: Vec<Vec<_>> = (0..threads).map(|_| Vec::new()).collect();
+        for (number, (of_population, parts)) in workers_of(context, populations).enumerate() {
+            let thread = number % threads;
             let (population, load) = (of_population.population, of_population.load);
             let plan = &population.plan;
             let connections = &plan.sessions.connections;
@@ -198,17 +205,20 @@ impl Workers {
                     number * hosts + host,
                     wanted * hosts,
                 ),
-                cpu: cpus.get(number % cpus.len().max(1)).copied(),
+                cpu: cpus.get(thread % cpus.len().max(1)).copied(),
                 exchange: Arc::clone(exchange),
                 notes: population.notes.clone(),
                 number,
                 under_load: Cell::new(Some(under_load.clone())),
                 cancel: context.cancel.clone(),
             };
+            assigned[thread].push((assignment, parts));
+        }
+        for (thread, assigned) in assigned.into_iter().enumerate() {
             let (report, started) = (report.clone(), started.clone());
             let spawned = std::thread::Builder::new()
-                .name(format!("smbench-{number}"))
-                .spawn(move || work(assignment, &report, started));
+                .name(format!("smbench-{thread}"))
+                .spawn(move || work(assigned, &report, started));
             all = all.with(spawned).await?;
         }
         let proxies = all.with_proxies(context, point, populations, report, started, exchange);
@@ -219,7 +229,7 @@ impl Workers {
     /// Adds a thread. If the system has refused it, ends those that were started.
     pub(super) async fn with(
         mut self,
-        spawned: std::io::Result<JoinHandle<std::io::Result<Option<WorkerResult>>>>,
+        spawned: std::io::Result<JoinHandle<std::io::Result<Vec<NumberedResult>>>>,
     ) -> Result<Self, RunError> {
         match spawned {
             Ok(thread) => {
@@ -313,7 +323,7 @@ impl Workers {
         let mut shown = schedule.begin;
         let (mut ended, mut gone) = (0, 0);
         let mut last_end = Nanos(0);
-        while gone < self.threads.len() {
+        while gone < self.count {
             // If the tick was missed, it is due at once.
             let tick = shown + PROGRESS_INTERVAL;
             tokio::select! {
@@ -325,7 +335,7 @@ impl Workers {
                     }
                     Some(WorkerMessage::Gone) => gone += 1,
                     Some(_) => {}
-                    None => gone = self.threads.len(),
+                    None => gone = self.count,
                 },
                 Some(shorter) = next_schedule(&mut ordered) => {
                     self.start.send_replace(Some(shorter));
@@ -361,7 +371,7 @@ impl Workers {
                 shown = now;
             }
         }
-        let load_end = if ended == self.threads.len() {
+        let load_end = if ended == self.count {
             last_end
         } else {
             Nanos::MAX

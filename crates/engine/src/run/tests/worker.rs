@@ -1,9 +1,8 @@
 //! A worker whose allocations are counted, on a real server, and its coordinator.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::io;
 use std::pin::{Pin, pin};
-use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::Poll;
@@ -22,19 +21,20 @@ use crate::drivers::driver::Connector;
 use crate::drivers::native::{self, encode::Encode};
 use crate::drivers::site::{Site, endpoint};
 use crate::machine::cancel::Cancel;
+use crate::machine::poller::Poller;
 use crate::machine::{clock, runtime};
 use crate::run::{Unobserved, site};
 use crate::smb::session::Endpoint;
 use crate::smb::share::{self, ShareSession, Workspace};
 use crate::worker::any_group::OpenGroups as _;
-use crate::worker::assignment::{Assignment, WorkerParts, WorkerResult};
-use crate::worker::recorder_exchange::{IntervalRecorder, RecorderExchange};
+use crate::worker::assignment::{Assignment, WorkerParts};
+use crate::worker::load::put_load_on;
+use crate::worker::recorder_exchange::RecorderExchange;
 use crate::worker::schedule::Schedule;
 use crate::worker::setup_rate::SetupRate;
-use crate::worker::shared::Shared;
 use crate::worker::supply::{Indirect, OperationSource, Supplies};
 use crate::worker::timeline::EndedInterval;
-use crate::worker::work::put_load_on;
+use crate::worker::work::LoadWorker;
 
 /// Length of an interval: short enough for many hand-ins, and long enough for the
 /// coordinator of a debug build to merge them.
@@ -151,35 +151,38 @@ fn allocations_of<C: Connector, S: Supplies>(
         }
         groups
     });
-    let recording = IntervalRecorder::new(Arc::clone(&exchange), 0, clock::now());
-    let shared = Rc::new(RefCell::new(Shared::new(recording).unwrap()));
+    let mut worker = lone_worker(worker);
     runtime.block_on(async {
         for group in &mut groups {
-            group.begin_load(&shared.borrow().sockets).unwrap();
+            group.begin_load(&worker.sockets()).unwrap();
         }
     });
+    worker.groups = groups;
     let schedule = endless(clock::now());
     let (_schedules, schedules) = tokio::sync::watch::channel(Some(schedule));
     let seen = Seen::default();
-    let mut outcome = WorkerResult::default();
+    let mut workers = [worker];
     let counts = thread::scope(|scope| {
         scope.spawn(|| seen.coordinate(&exchange));
-        let load = put_load_on(&worker, &shared, schedule, &schedules, groups, &mut outcome);
-        let mut load = pin!(load);
-        let (counts, ended) = count(&runtime, load.as_mut(), &seen);
-        cancel.cancel();
-        let groups = runtime.block_on(load);
+        let (counts, ended) = {
+            let load = put_load_on(&mut workers, schedule, &schedules);
+            let mut load = pin!(load);
+            let (counts, ended) = count(&runtime, load.as_mut(), &seen);
+            cancel.cancel();
+            runtime.block_on(load).unwrap();
+            (counts, ended)
+        };
         seen.over.store(true, Ordering::Relaxed);
         assert_eq!(ended, Ok(()));
         runtime.block_on(async {
-            for group in groups.unwrap() {
+            for group in workers[0].groups.drain(..) {
                 group.close().await;
             }
             workspace.remove().await.unwrap();
         });
         counts
     });
-    assert_eq!(outcome.dropouts, []);
+    assert_eq!(workers[0].outcome.dropouts, []);
     let (_, tally, _) = exchange.finish();
     assert_eq!(tally.errors(), 0, "{:?}", tally.failures());
     assert!(tally.differences().is_empty(), "{:?}", tally.differences());
@@ -242,6 +245,12 @@ pub(super) fn assignment(
         mix: Arc::clone(&site.mix),
         plan: Arc::clone(&site.plan),
     }
+}
+
+/// Makes the only worker of a thread.
+pub(super) fn lone_worker(assignment: Assignment) -> LoadWorker {
+    let (reports, _) = tokio::sync::mpsc::unbounded_channel();
+    LoadWorker::new(0, assignment, &Poller::new().unwrap(), &reports)
 }
 
 /// Returns a schedule without an end.

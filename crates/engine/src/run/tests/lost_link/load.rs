@@ -1,8 +1,6 @@
 //! A load of two clients whose connections are cut.
 
-use std::cell::RefCell;
 use std::pin::{Pin, pin};
-use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
@@ -16,7 +14,7 @@ use smbench_model::spec::RunOptions;
 use smbench_protocol::NtStatus;
 
 use super::super::plan;
-use super::super::worker::{SPARE, Seen, assignment, endless, prepared};
+use super::super::worker::{SPARE, Seen, assignment, endless, lone_worker, prepared};
 use super::cutter::{After, Cutter, Server};
 use crate::drivers::dropped::Dropped;
 use crate::drivers::native::NativeConnect;
@@ -27,10 +25,10 @@ use crate::machine::cancel::Cancel;
 use crate::machine::{clock, runtime};
 use crate::worker::any_group::OpenGroups as _;
 use crate::worker::assignment::{WorkerParts, WorkerResult};
-use crate::worker::recorder_exchange::{IntervalRecorder, RecorderExchange};
-use crate::worker::shared::Shared;
+use crate::worker::load::put_load_on;
+use crate::worker::recorder_exchange::RecorderExchange;
 use crate::worker::supply::{Supplies, Supply};
-use crate::worker::work::put_load_on;
+use crate::worker::work::LoadWorker;
 
 /// Longest wait for the load to get further.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -136,42 +134,45 @@ pub(super) fn cut_within(
         },
         supplies,
     };
-    let recording = IntervalRecorder::new(Arc::clone(&exchange), 0, clock::now());
-    let shared = Rc::new(RefCell::new(Shared::new(recording).unwrap()));
     let before = cutter.count();
-    let groups = runtime.block_on(async {
+    let opened = runtime.block_on(async {
         let mut groups = Vec::new();
         for clients in &worker.groups {
             let opened = parts.open(&worker, clients, None).await;
-            let mut group = opened.unwrap().driver;
-            let begun = group.begin_load(&shared.borrow().sockets);
-            begun.unwrap();
-            groups.push(group);
+            groups.push(opened.unwrap().driver);
         }
         groups
     });
+    let mut worker = lone_worker(worker);
+    for mut group in opened {
+        group.begin_load(&worker.sockets()).unwrap();
+        worker.groups.push(group);
+    }
     let schedule = endless(clock::now());
     let (_schedules, schedules) = tokio::sync::watch::channel(Some(schedule));
     let seen = Seen::default();
-    let mut outcome = WorkerResult::default();
+    let mut workers = [worker];
     thread::scope(|scope| {
         scope.spawn(|| seen.coordinate(&exchange));
-        let load = put_load_on(&worker, &shared, schedule, &schedules, groups, &mut outcome);
         runtime.block_on(async {
-            let mut load = pin!(load);
-            let is_over =
-                interrupt(load.as_mut(), &counts, cuts, || cutter.cut(before, after)).await;
-            cancel.cancel();
-            if !is_over {
-                for group in load.await.unwrap() {
-                    group.close().await;
+            {
+                let mut load = pin!(put_load_on(&mut workers, schedule, &schedules));
+                let cut = || cutter.cut(before, after);
+                let is_over = interrupt(load.as_mut(), &counts, cuts, cut).await;
+                cancel.cancel();
+                if !is_over {
+                    load.await.unwrap();
                 }
+            }
+            for group in workers[0].groups.drain(..) {
+                group.close().await;
             }
             workspace.remove().await.unwrap();
         });
         seen.over.store(true, Ordering::Relaxed);
     });
     let (_, tally, _) = exchange.finish();
+    let [LoadWorker { outcome, .. }] = workers;
     Cuts {
         tally,
         outcome,

@@ -1,0 +1,368 @@
+//! The load of a thread: its workers' groups, which wait for events together.
+//!
+//! Each worker has instructions, recordings and an end of its own. Groups of one worker are of one
+//! population.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
+use std::future::poll_fn;
+use std::rc::Rc;
+use std::time::Duration;
+
+use smbench_model::Nanos;
+use smbench_model::event::EventAction;
+use smbench_model::load::Ramp;
+use smbench_model::record::Dropout;
+
+use crate::machine::clock;
+use crate::machine::poller::polled::PolledTimer;
+use crate::machine::tasks::Tasks;
+use crate::worker::alarm::Alarm;
+use crate::worker::any_group::{EndedGroup, GroupLoad, GroupStart};
+use crate::worker::assignment::{Assignment, WorkerMessage};
+use crate::worker::cancelled::{CANCEL_GRACE, cancelled_for};
+use crate::worker::closing::begin_closing;
+use crate::worker::event_instants::EventInstants;
+use crate::worker::figures::Figures;
+use crate::worker::gauge;
+use crate::worker::load_control::LoadControl;
+use crate::worker::member::StageEnds;
+use crate::worker::schedule::{Schedule, Schedules};
+use crate::worker::under_load::UnderLoad;
+use crate::worker::work::LoadWorker;
+
+/// How often a thread without any answers checks whether an interval has ended.
+const TURN_INTERVAL: Duration = Duration::from_millis(250);
+
+/// The load of a worker.
+struct WorkerLoad {
+    control: Rc<LoadControl>,
+    figures: Rc<RefCell<Figures>>,
+    phase: WorkerPhase,
+    /// Number of groups whose phase has not ended.
+    left: usize,
+    /// Numbers of the clients under load.
+    clients: BTreeSet<u32>,
+    /// Instant at which the last operation ended.
+    ended: Nanos,
+}
+
+/// How far a worker has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum WorkerPhase {
+    UnderLoad,
+    /// Its clients do what comes after their load.
+    Closing,
+    Over,
+}
+
+/// Runs the clients of all workers through the schedule, and through their operations after the
+/// load. The workers then have the groups that are still connected.
+pub(crate) async fn put_load_on(
+    workers: &mut [LoadWorker],
+    schedule: Schedule,
+    schedules: &Schedules,
+) -> std::io::Result<()> {
+    let Some(first) = workers.first() else {
+        return Ok(());
+    };
+    let (cpu, cancel) = (first.assignment.cpu, first.assignment.cancel.clone());
+    let poller = Rc::clone(&first.shared.borrow().sockets.poller);
+    let mut loads = Vec::with_capacity(workers.len());
+    let mut running = Tasks::new(&poller)?;
+    for worker in &*workers {
+        let load = WorkerLoad::new(worker, schedule, schedules)?;
+        push_helpers(&mut running, &load.control);
+        push_cuts(&mut running, worker, schedule)?;
+        for group in &worker.groups {
+            // Counted before the load, even if the load begins with the window.
+            group.count_setup(&mut worker.shared.borrow_mut().recording.recorder);
+        }
+        loads.push(load);
+    }
+    // Each of the workers has a gauge, and one of them measures the thread.
+    let gauge = Rc::clone(&loads[0].control.gauge);
+    let (timer, measured) = (PolledTimer::new(&poller)?, Rc::clone(&gauge));
+    running.push_helper(async move { gauge::watch(&timer, &measured).await });
+    tokio::time::sleep_until(clock::timer(schedule.begin)).await;
+    for (load, worker) in loads.iter().zip(&mut *workers) {
+        load.begin(worker, &mut running);
+    }
+    let mut load = ThreadLoad {
+        workers,
+        loads,
+        running,
+        schedules,
+    };
+    load.end_empty();
+    load.watch(cancelled_for(&cancel, CANCEL_GRACE)).await?;
+    let ended = load.loads.iter().map(|load| load.ended).max();
+    let measured = gauge.borrow_mut().record(cpu, ended.unwrap_or(Nanos(0)));
+    load.workers[0].outcome.workers.push(measured);
+    Ok(())
+}
+
+impl WorkerLoad {
+    fn new(
+        worker: &LoadWorker,
+        schedule: Schedule,
+        schedules: &Schedules,
+    ) -> std::io::Result<Self> {
+        let groups = &worker.groups;
+        let alarm = if has_due_instants(&worker.assignment) {
+            let poller = &worker.shared.borrow().sockets.poller;
+            Some(Rc::new(Alarm::new(poller, groups.len())?))
+        } else {
+            None
+        };
+        let control = LoadControl::new(&worker.assignment, schedule, schedules, alarm);
+        Ok(Self {
+            control: Rc::new(control),
+            figures: Rc::default(),
+            phase: WorkerPhase::UnderLoad,
+            left: groups.len(),
+            clients: groups.iter().flat_map(|group| group.numbers()).collect(),
+            ended: Nanos(0),
+        })
+    }
+
+    /// Begins the load of the worker: adds a task for each group.
+    fn begin(&self, worker: &mut LoadWorker, running: &mut Tasks<'_, EndedGroup>) {
+        let assignment = &*worker.assignment;
+        let (control, begin) = (&self.control, clock::now());
+        let schedule = control.schedule();
+        let late = begin.since(schedule.begin);
+        worker.outcome.late = (!worker.groups.is_empty()).then_some(late);
+        let first = schedule.interval_at(begin);
+        worker.shared.borrow_mut().recording.turn(begin, first);
+        let under_load = Rc::new(Cell::new(worker.groups.len()));
+        let stages = assignment.plan.work.stages.as_ref();
+        let start = GroupStart {
+            worker: assignment,
+            control,
+            events: EventInstants::of(&assignment.plan.work.events, schedule.open),
+            stage_ends: stages.map(|stages| StageEnds::of(stages, schedule.open)),
+        };
+        let cost = assignment.plan.largest_charge();
+        for (number, mut group) in worker.groups.drain(..).enumerate() {
+            group.start(number, &start);
+            running.push(group.run(GroupLoad {
+                worker: worker.index,
+                shared: Rc::clone(&worker.shared),
+                control: Rc::clone(control),
+                figures: Rc::clone(&self.figures),
+                under_load: Some(Rc::clone(&under_load)),
+                cost,
+                caching: assignment.plan.sessions.caching,
+            }));
+        }
+    }
+
+    /// Takes down the end of a group's phase.
+    fn take(&mut self, ended: EndedGroup, worker: &mut LoadWorker) {
+        self.left -= 1;
+        worker.groups.extend(ended.group);
+        match self.phase {
+            WorkerPhase::UnderLoad => {
+                self.ended = self.ended.max(ended.at);
+                let after = ended.at.since(self.control.schedule().begin);
+                for client in ended.clients {
+                    self.clients.remove(&client);
+                    if let Err(reason) = &ended.how {
+                        worker.outcome.dropouts.push(Dropout {
+                            client,
+                            reason: reason.to_string(),
+                            after_s: Some(after.as_secs_f64()),
+                        });
+                    }
+                }
+            }
+            WorkerPhase::Closing | WorkerPhase::Over => {
+                if let Err(reason) = &ended.how {
+                    worker.outcome.drop_out(ended.clients.into_iter(), reason);
+                }
+            }
+        }
+    }
+
+    /// Ends the load of a worker, at the latest when it is interrupted.
+    fn end(&mut self, worker: &mut LoadWorker) {
+        let outcome = &mut worker.outcome;
+        outcome.ended = self.ended;
+        outcome.figures.merge(&self.figures.borrow());
+        if !worker.assignment.plan.only().workload.closes() {
+            // Handed in as early as possible, because the coordinator waits for it.
+            worker.shared.borrow_mut().recording.leave(clock::now());
+        }
+        worker.after_load = worker.assignment.under_load.take().map(UnderLoad::end);
+        let _ = worker.reports.send(WorkerMessage::LoadEnded(self.ended));
+    }
+
+    /// Hands in everything that is left.
+    fn leave(&mut self, worker: &LoadWorker) {
+        self.phase = WorkerPhase::Over;
+        let mut shared = worker.shared.borrow_mut();
+        shared.recording.leave(clock::now());
+        // The log-off from a server that is gone takes long, and may be cut short.
+        shared.turn_page();
+    }
+}
+
+/// The workers of a thread under load.
+struct ThreadLoad<'a> {
+    workers: &'a mut [LoadWorker],
+    loads: Vec<WorkerLoad>,
+    running: Tasks<'static, EndedGroup>,
+    schedules: &'a Schedules,
+}
+
+impl ThreadLoad<'_> {
+    /// Ends the load of workers that have no group.
+    fn end_empty(&mut self) {
+        for index in 0..self.loads.len() {
+            if self.loads[index].left == 0 {
+                self.end_phase(index);
+            }
+        }
+    }
+
+    /// Waits for all groups, and ends intervals if no group does. Groups that do not
+    /// react to a cancel are dropped when `give_up` ends.
+    async fn watch(&mut self, give_up: impl Future<Output = ()>) -> std::io::Result<()> {
+        let mut ticks = tokio::time::interval(TURN_INTERVAL);
+        tokio::pin!(give_up);
+        loop {
+            tokio::select! {
+                ended = self.running.next() => match ended? {
+                    None => return Ok(()),
+                    Some(ended) => {
+                        let index = ended.worker;
+                        self.loads[index].take(ended, &mut self.workers[index]);
+                        if self.loads[index].left == 0 {
+                            self.end_phase(index);
+                        }
+                    }
+                },
+                _ = ticks.tick() => self.turn(),
+                () = &mut give_up => {
+                    self.interrupt();
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    /// Ends intervals that have passed.
+    fn turn(&self) {
+        let workers = self.loads.iter().zip(&*self.workers);
+        for (load, worker) in workers.filter(|(load, _)| load.phase != WorkerPhase::Over) {
+            let shared = &mut *worker.shared.borrow_mut();
+            load.control.turn(&mut shared.recording, clock::now());
+            shared.turn_page();
+        }
+    }
+
+    /// Ends the phase of a worker whose groups have all ended it.
+    fn end_phase(&mut self, index: usize) {
+        let (load, worker) = (&mut self.loads[index], &mut self.workers[index]);
+        if load.phase == WorkerPhase::UnderLoad {
+            load.end(worker);
+            let groups = worker.groups.len();
+            let closing = begin_closing(worker, self.schedules, &mut self.running);
+            if let Some(control) = closing {
+                (load.phase, load.control, load.left) = (WorkerPhase::Closing, control, groups);
+            }
+        }
+        if load.left == 0 {
+            if load.phase == WorkerPhase::Closing {
+                worker.outcome.closed = Some(clock::now());
+            }
+            load.leave(worker);
+        }
+    }
+
+    /// Ends everything now.
+    fn interrupt(&mut self) {
+        for (load, worker) in self.loads.iter_mut().zip(&mut *self.workers) {
+            match load.phase {
+                WorkerPhase::UnderLoad => {
+                    load.ended = clock::now();
+                    let clients = std::mem::take(&mut load.clients).into_iter();
+                    worker
+                        .outcome
+                        .dropouts
+                        .extend(clients.map(|client| Dropout {
+                            client,
+                            reason: "interrupted while waiting for an answer".to_owned(),
+                            after_s: None,
+                        }));
+                    load.end(worker);
+                    load.leave(worker);
+                }
+                WorkerPhase::Closing => {
+                    worker.outcome.closed = Some(clock::now());
+                    load.leave(worker);
+                }
+                WorkerPhase::Over => {}
+            }
+        }
+    }
+}
+
+/// Returns whether the clock makes actions due, at least the first of a client.
+fn has_due_instants(worker: &Assignment) -> bool {
+    let plan = &*worker.plan;
+    let replay = plan.only().workload.replay();
+    let pauses =
+        replay.is_some_and(|replay| replay.recording.has_pauses()) || worker.mix.has_delays();
+    let is_shared = replay.is_some_and(|replay| replay.recording.is_shared());
+    let only = plan.only();
+    let joins_later = only.ramp != Ramp::Full || !only.start.is_zero();
+    let leaves = plan.sessions.churn.rate.is_some();
+    let follows = plan.work.lines().is_some();
+    leaves || follows || is_shared || only.load.is_paced() || pauses || joins_later
+}
+
+/// Adds the helpers of a worker: those that ring its alarm, and follow the coordinator.
+fn push_helpers(tasks: &mut Tasks<'_, EndedGroup>, control: &Rc<LoadControl>) {
+    if let Some(alarm) = control.alarm.clone() {
+        let control = Rc::clone(control);
+        tasks.push_helper(async move { alarm.run(&control.cancel).await });
+    }
+    let control = Rc::clone(control);
+    tasks.push_helper(async move {
+        control.follow().await;
+        Ok(())
+    });
+}
+
+/// Adds the helper that cuts connections where an event asks for it, if one does.
+fn push_cuts(
+    tasks: &mut Tasks<'_, EndedGroup>,
+    worker: &LoadWorker,
+    schedule: Schedule,
+) -> std::io::Result<()> {
+    let events = worker.assignment.plan.work.events.iter();
+    let drops = events.filter_map(|event| match event.action {
+        EventAction::Drop(percent) => Some((schedule.open + event.at.into(), percent)),
+        EventAction::Exec(_) | EventAction::Stop(_) | EventAction::Signal(_) => None,
+    });
+    let drops: Vec<_> = drops.collect();
+    if drops.is_empty() {
+        return Ok(());
+    }
+    let sockets = worker.shared.borrow().sockets.clone();
+    let before = worker.assignment.groups_before;
+    let timer = PolledTimer::new(&sockets.poller)?;
+    tasks.push_helper(async move {
+        for (at, percent) in drops {
+            while clock::now() < at {
+                timer.set(at.since(clock::now()))?;
+                poll_fn(|_| timer.poll_expired()).await?;
+            }
+            sockets.cuts.cut(before, percent);
+        }
+        Ok(())
+    });
+    Ok(())
+}
