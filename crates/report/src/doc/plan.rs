@@ -185,7 +185,18 @@ impl PlanDoc {
     /// starts.
     pub(crate) fn threads_at(&self, clients: u32) -> u32 {
         let sessions = self.sessions.sessions_per_connection.unwrap_or(1).max(1);
-        self.generator.threads.min(clients.div_ceil(sessions))
+        let place = self
+            .load_points
+            .iter()
+            .position(|of_point| *of_point == clients);
+        let of_each = self.populations.iter();
+        let of_each = of_each.filter_map(|one| one.clients.get(place?).copied());
+        // The clients of a connection are of one population.
+        let groups = match of_each.map(|clients| clients.div_ceil(sessions)).sum() {
+            0 => clients.div_ceil(sessions),
+            groups => groups,
+        };
+        self.generator.threads.min(groups)
     }
 
     /// Returns the number of connections at this number of clients.
