@@ -1,4 +1,4 @@
-//! The worker loop: one thread with its part of the clients of a load point.
+//! The worker loop: threads, and on each of them parts of the clients of a load point.
 
 pub(crate) mod alarm;
 pub(crate) mod any_group;

@@ -310,6 +310,12 @@ impl Workload {
             .is_some_and(|test| test.actions().contains(&Action::FinalFlush))
     }
 
+    /// Whether clients do nothing but log on and off, on a new connection each time.
+    #[must_use]
+    pub fn is_of_log_ons(&self) -> bool {
+        self.actions().contains(&Action::Session)
+    }
+
     /// Whether any action works on files, so that they must exist.
     #[must_use]
     pub fn uses_files(&self) -> bool {

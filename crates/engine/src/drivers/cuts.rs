@@ -26,6 +26,11 @@ impl Cuts {
         self.0.borrow_mut().push(Rc::downgrade(switch));
     }
 
+    /// Leaves all groups alone from now on.
+    pub(crate) fn end(&self) {
+        self.0.borrow_mut().clear();
+    }
+
     /// Cuts this share of the groups, in percent. Of all workers together it is that share,
     /// rounded up. `before` is the number of groups in the populations before this one.
     pub(crate) fn cut(&self, before: u32, percent: f64) {

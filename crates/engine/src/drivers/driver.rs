@@ -32,7 +32,7 @@ use crate::smb::session::caching::Acknowledged;
 /// Bytes received from a socket at a time; room for several answers of 64 KiB.
 const RECEIVE_LEN: usize = 256 * 1024;
 
-/// Buffers of a worker thread, lent to one driver at a time. Their contents are
+/// Buffers of a worker, lent to one driver at a time. Their contents are
 /// lost by the next call of [`Driver::flush`] or [`Driver::poll_receive`].
 pub struct Scratch {
     /// Buffer to receive into, 256 KiB.
@@ -143,7 +143,7 @@ pub trait Sink {
     fn parts(&mut self, slot: u32, parts: impl Iterator<Item = (OpKind, Nanos)>);
 }
 
-/// Sets up drivers. Each worker thread has a clone.
+/// Sets up drivers. Each worker has a clone.
 pub trait Connector: Clone + Send + 'static {
     /// The driver that it sets up.
     type Driver: Driver;

@@ -1,4 +1,4 @@
-//! An epoll set for the sockets and timers of a worker's load.
+//! An epoll set for the sockets and timers of a thread's load.
 //!
 //! At each wake-up, tokio looks at its timers, signals and queues, and touches the state of a
 //! socket and of a task several times. Caches are cold then, so this code costs more than

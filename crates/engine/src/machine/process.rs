@@ -10,8 +10,8 @@ use nix::unistd::Pid;
 /// Descriptors that a run needs in addition to its sockets and runtimes: files,
 /// pipes, epoll, timers.
 const OTHER_DESCRIPTORS: u64 = 64;
-/// Descriptors of a worker: those of its tokio runtime (epoll, its wake-up, signals), and of
-/// its load (epoll, its bell, three timers).
+/// Descriptors of a thread of the load: those of its tokio runtime (epoll, its wake-up, signals),
+/// and of its load (epoll, its bell, two timers).
 const DESCRIPTORS_PER_THREAD: u64 = 12;
 
 /// CPU time and memory of this process since it started.

@@ -1,6 +1,6 @@
-//! The tasks of a worker's load, which all run within one task of tokio.
+//! The tasks of a thread's load, which all run within one task of tokio.
 //!
-//! If the load has sockets in the worker's [`Poller`], the thread waits for events there, and
+//! If the load has sockets in the thread's [`Poller`], the thread waits for events there, and
 //! gives tokio a turn at regular times. Otherwise the thread waits in tokio, and the set of the
 //! poller is one of tokio's files. It also waits there while a task needs tokio
 //! ([`on_tokio`]).
@@ -330,9 +330,9 @@ impl<'a, T> Tasks<'a, T> {
     }
 }
 
-impl<T> Drop for Tasks<'_, T> {
+impl<T> Tasks<'_, T> {
     /// Drops each task, even if one panics while others are dropped because of a panic.
-    fn drop(&mut self) {
+    pub(crate) fn drop_all(&mut self) {
         self.woken.report_to(None);
         // The embedding program has seen a panic of its drivers. Tokio drops tasks in this way.
         for task in self.tasks.drain(..) {
@@ -341,6 +341,12 @@ impl<T> Drop for Tasks<'_, T> {
         for ended in self.ended.drain(..) {
             let _ = catch_unwind(AssertUnwindSafe(|| drop(ended)));
         }
+    }
+}
+
+impl<T> Drop for Tasks<'_, T> {
+    fn drop(&mut self) {
+        self.drop_all();
     }
 }
 

@@ -47,7 +47,7 @@ const STACK_BYTES: u64 = 2 * 1024 * 1024;
 /// Size of a histogram. A recorder has one histogram for each kind of operation,
 /// and two where response times differ from service times.
 const HISTOGRAM_BYTES: u64 = 256 * 1024;
-/// Number of threads in addition to the workers: this one, and those that join
+/// Number of threads in addition to those of the load: this one, and those that join
 /// them.
 const OTHER_THREADS: u64 = 8;
 /// Time for which an ended connection keeps its port (Linux's `TCP_TIMEWAIT_LEN`).
@@ -295,10 +295,19 @@ impl Needed {
 }
 
 /// Returns the number of worker threads of the largest load point. A thread carries clients of
-/// several populations.
+/// several populations, but clients that do nothing but log on have threads of their own.
 fn worker_threads(plan: &Plan) -> u64 {
-    let groups = plan.alone().map(|of_one| of_one.groups_here() as u64);
-    groups.sum::<u64>().min(plan.generator.threads.into())
+    let threads = u64::from(plan.generator.threads);
+    let (mut with_sockets, mut for_log_ons) = (0, 0);
+    for of_one in plan.alone() {
+        let workers = if of_one.only().workload.is_of_log_ons() {
+            &mut for_log_ons
+        } else {
+            &mut with_sockets
+        };
+        *workers += threads.min(of_one.groups_here() as u64);
+    }
+    threads.min(with_sockets) + threads.min(for_log_ons)
 }
 
 fn address_space(

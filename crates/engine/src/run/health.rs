@@ -1,7 +1,7 @@
 //! Judges whether the generator limited a load point, and how much it blurs latencies.
 //!
-//! Each worker measures itself under load ([`Gauge`]). At the end [`judge`] compares the
-//! workers' figures with fixed bounds. Invariant: measuring costs a worker a hundred
+//! Each worker thread measures itself under load ([`Gauge`]). At the end [`judge`] compares the
+//! figures with fixed bounds. Invariant: measuring costs a thread a hundred
 //! wake-ups per second, and costs operations nothing.
 //!
 //! There are three findings with different meanings:
@@ -9,13 +9,13 @@
 //! * **Client-limited**: throughput is not to be trusted. A worker thread ran more than
 //!   [`BUSY_MAX`] of the window, so it could not make more load. Or it waited for a CPU
 //!   more than [`WAITED_MAX`] of the window, and programs other than the server had the
-//!   CPUs. While a worker waits it sends nothing, so the throughput can be too low by that
-//!   share. Busy CPUs alone say nothing: a worker that seldom waits for them has the time
+//!   CPUs. While a thread waits it sends nothing, so the throughput can be too low by that
+//!   share. Busy CPUs alone say nothing: a thread that seldom waits for them has the time
 //!   that it needs.
 //! * **Shared CPUs**: the same, but the server under test had the CPUs, because it runs on
 //!   this machine. Throughput is what both reach together.
 //! * **Latency noise**: throughput stands, but percentiles may be too high. How late a
-//!   worker sees events is part of every latency that it measures. So the latency at a
+//!   thread sees events is part of every latency that it measures. So the latency at a
 //!   quantile can be too high by at most the lateness at that quantile. It is never too
 //!   high by more than its distance from the shortest latency. Lateness matters where it
 //!   exceeds [`LATE_MAX`] of that latency. Every client has lateness up to [`WAKE_UP`].
@@ -32,10 +32,10 @@ use smbench_model::record::{ClientUsage, GeneratorRecord, LatencyNoise};
 
 use crate::machine::route::Locality;
 
-/// Highest share of the window in which a worker may run or wait to run. If its
+/// Highest share of the window in which a thread may run or wait to run. If its
 /// load ends before the window does, the share is of the time until then.
 const BUSY_MAX: f64 = 0.90;
-/// Highest share of the same time in which a worker may wait to run.
+/// Highest share of the same time in which a thread may wait to run.
 const WAITED_MAX: f64 = 0.10;
 /// Highest share of all CPUs of this machine that all programs together may use. It
 /// counts if the system does not provide how long a thread waited.

@@ -10,6 +10,7 @@ mod judged;
 mod populations;
 mod set_up;
 mod stages;
+mod threads;
 mod unanswered;
 mod until_steady;
 mod workers;

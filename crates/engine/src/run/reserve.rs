@@ -8,10 +8,15 @@ use crate::run::carrier::{Carrier, descriptors};
 use crate::run::error::RunError;
 use crate::smb::session::Endpoint;
 
+/// Timers of a worker: one for instants that are due, and one for events.
+const TIMERS_PER_WORKER: u64 = 2;
+
 /// Checks that this process can have the resources that a plan needs.
 pub(crate) fn reserve(plan: &Plan, carrier: Carrier) -> Result<(), RunError> {
     let threads = plan.generator.threads.into();
-    let reserved = process::reserve_descriptors(descriptors(plan, carrier), threads);
+    // Each population may have a worker on each thread, with timers of its own.
+    let timers = threads * plan.work.populations.len() as u64 * TIMERS_PER_WORKER;
+    let reserved = process::reserve_descriptors(descriptors(plan, carrier) + timers, threads);
     reserved.map_err(|(needed, limit)| RunError::Descriptors {
         clients: plan.max_clients(),
         needed,

@@ -19,19 +19,28 @@ use crate::worker::work::LoadWorker;
 pub(super) fn begin_closing(
     worker: &mut LoadWorker,
     schedules: &Schedules,
+    of_load: &LoadControl,
     running: &mut Tasks<'_, EndedGroup>,
 ) -> Option<Rc<LoadControl>> {
     let assignment = &*worker.assignment;
     if !assignment.plan.only().workload.closes() || assignment.cancel.is_cancelled() {
         return None;
     }
-    let of_load = (*schedules.borrow())?;
+    let planned = (*schedules.borrow())?;
     let schedule = Schedule {
-        close: of_load.close.min(clock::now()),
+        close: planned.close.min(clock::now()),
         stop: Nanos::MAX,
-        ..of_load
+        ..planned
     };
-    let control = Rc::new(LoadControl::new(assignment, schedule, schedules, None));
+    let control = Rc::new(LoadControl::new(
+        assignment,
+        schedule,
+        schedules,
+        None,
+        &of_load.gauge,
+    ));
+    // Events cut nothing any more.
+    worker.shared.borrow().sockets.cuts.end();
     // The figures of the window are already complete.
     let figures = Rc::default();
     for mut group in worker.groups.drain(..) {

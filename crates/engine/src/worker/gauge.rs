@@ -1,4 +1,4 @@
-//! A worker measures itself: with a timer that is noticed in the same way as
+//! A thread of the load measures itself: with a timer that is noticed in the same way as
 //! answers, and with the system's figures for its thread.
 //!
 //! The timer is a descriptor in the epoll set of the load, and its task is polled in the
@@ -18,10 +18,10 @@ use crate::machine::process::ThreadUsage;
 use crate::machine::{clock, process};
 use crate::worker::schedule::Schedule;
 
-/// Time between two measurements of a worker's lateness.
+/// Time between two measurements of a thread's lateness.
 const TICK: Nanos = Nanos(10_000_000);
 
-/// Measurements of a worker so far.
+/// Measurements of a thread so far.
 pub(crate) struct Gauge {
     pub(super) schedule: Schedule,
     opened: Option<(Nanos, ThreadUsage)>,

@@ -3,15 +3,14 @@
 //! Each worker has instructions, recordings and an end of its own. Groups of one worker are of one
 //! population.
 
+mod helpers;
+
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
-use std::future::poll_fn;
 use std::rc::Rc;
 use std::time::Duration;
 
 use smbench_model::Nanos;
-use smbench_model::event::EventAction;
-use smbench_model::load::Ramp;
 use smbench_model::record::Dropout;
 
 use crate::machine::clock;
@@ -19,17 +18,18 @@ use crate::machine::poller::polled::PolledTimer;
 use crate::machine::tasks::Tasks;
 use crate::worker::alarm::Alarm;
 use crate::worker::any_group::{EndedGroup, GroupLoad, GroupStart};
-use crate::worker::assignment::{Assignment, WorkerMessage};
+use crate::worker::assignment::WorkerMessage;
 use crate::worker::cancelled::{CANCEL_GRACE, cancelled_for};
 use crate::worker::closing::begin_closing;
 use crate::worker::event_instants::EventInstants;
 use crate::worker::figures::Figures;
-use crate::worker::gauge;
+use crate::worker::gauge::{self, Gauge};
 use crate::worker::load_control::LoadControl;
 use crate::worker::member::StageEnds;
 use crate::worker::schedule::{Schedule, Schedules};
 use crate::worker::under_load::UnderLoad;
 use crate::worker::work::LoadWorker;
+use helpers::{has_due_instants, push_cuts, push_helpers};
 
 /// How often a thread without any answers checks whether an interval has ended.
 const TURN_INTERVAL: Duration = Duration::from_millis(250);
@@ -70,8 +70,9 @@ pub(crate) async fn put_load_on(
     let poller = Rc::clone(&first.shared.borrow().sockets.poller);
     let mut loads = Vec::with_capacity(workers.len());
     let mut running = Tasks::new(&poller)?;
+    let gauge = Rc::new(RefCell::new(Gauge::new(schedule)));
     for worker in &*workers {
-        let load = WorkerLoad::new(worker, schedule, schedules)?;
+        let load = WorkerLoad::new(worker, schedule, schedules, &gauge)?;
         push_helpers(&mut running, &load.control);
         push_cuts(&mut running, worker, schedule)?;
         for group in &worker.groups {
@@ -80,26 +81,32 @@ pub(crate) async fn put_load_on(
         }
         loads.push(load);
     }
-    // Each of the workers has a gauge, and one of them measures the thread.
-    let gauge = Rc::clone(&loads[0].control.gauge);
     let (timer, measured) = (PolledTimer::new(&poller)?, Rc::clone(&gauge));
     running.push_helper(async move { gauge::watch(&timer, &measured).await });
     tokio::time::sleep_until(clock::timer(schedule.begin)).await;
     for (load, worker) in loads.iter().zip(&mut *workers) {
         load.begin(worker, &mut running);
     }
+    // No operation is sent before all workers have begun.
+    let late = workers.iter().filter_map(|worker| worker.outcome.late);
+    let late = late.max();
+    for worker in workers
+        .iter_mut()
+        .filter(|worker| worker.outcome.late.is_some())
+    {
+        worker.outcome.late = late;
+    }
     let mut load = ThreadLoad {
+        under_load: workers.len(),
         workers,
         loads,
         running,
         schedules,
+        gauge,
+        cpu,
     };
     load.end_empty();
-    load.watch(cancelled_for(&cancel, CANCEL_GRACE)).await?;
-    let ended = load.loads.iter().map(|load| load.ended).max();
-    let measured = gauge.borrow_mut().record(cpu, ended.unwrap_or(Nanos(0)));
-    load.workers[0].outcome.workers.push(measured);
-    Ok(())
+    load.watch(cancelled_for(&cancel, CANCEL_GRACE)).await
 }
 
 impl WorkerLoad {
@@ -107,6 +114,7 @@ impl WorkerLoad {
         worker: &LoadWorker,
         schedule: Schedule,
         schedules: &Schedules,
+        gauge: &Rc<RefCell<Gauge>>,
     ) -> std::io::Result<Self> {
         let groups = &worker.groups;
         let alarm = if has_due_instants(&worker.assignment) {
@@ -115,7 +123,7 @@ impl WorkerLoad {
         } else {
             None
         };
-        let control = LoadControl::new(&worker.assignment, schedule, schedules, alarm);
+        let control = LoadControl::new(&worker.assignment, schedule, schedules, alarm, gauge);
         Ok(Self {
             control: Rc::new(control),
             figures: Rc::default(),
@@ -214,6 +222,10 @@ struct ThreadLoad<'a> {
     loads: Vec<WorkerLoad>,
     running: Tasks<'static, EndedGroup>,
     schedules: &'a Schedules,
+    /// Number of workers under load. With the last one the measurement of the thread ends.
+    under_load: usize,
+    gauge: Rc<RefCell<Gauge>>,
+    cpu: Option<usize>,
 }
 
 impl ThreadLoad<'_> {
@@ -264,15 +276,12 @@ impl ThreadLoad<'_> {
 
     /// Ends the phase of a worker whose groups have all ended it.
     fn end_phase(&mut self, index: usize) {
-        let (load, worker) = (&mut self.loads[index], &mut self.workers[index]);
-        if load.phase == WorkerPhase::UnderLoad {
-            load.end(worker);
-            let groups = worker.groups.len();
-            let closing = begin_closing(worker, self.schedules, &mut self.running);
-            if let Some(control) = closing {
-                (load.phase, load.control, load.left) = (WorkerPhase::Closing, control, groups);
-            }
+        if self.loads[index].phase == WorkerPhase::UnderLoad {
+            self.loads[index].end(&mut self.workers[index]);
+            self.measure_thread();
+            self.begin_closing(index);
         }
+        let (load, worker) = (&mut self.loads[index], &mut self.workers[index]);
         if load.left == 0 {
             if load.phase == WorkerPhase::Closing {
                 worker.outcome.closed = Some(clock::now());
@@ -281,88 +290,55 @@ impl ThreadLoad<'_> {
         }
     }
 
+    /// Begins the operations after the load of a worker, if it has any.
+    fn begin_closing(&mut self, index: usize) {
+        let (load, worker) = (&mut self.loads[index], &mut self.workers[index]);
+        let groups = worker.groups.len();
+        let closing = begin_closing(worker, self.schedules, &load.control, &mut self.running);
+        if let Some(control) = closing {
+            (load.phase, load.control, load.left) = (WorkerPhase::Closing, control, groups);
+        }
+    }
+
+    /// Takes down the load of the thread when a worker has ended its own, if it is the last one.
+    fn measure_thread(&mut self) {
+        self.under_load -= 1;
+        if self.under_load == 0 {
+            let ended = self.loads.iter().map(|load| load.ended).max();
+            let ended = ended.unwrap_or(Nanos(0));
+            let measured = self.gauge.borrow_mut().record(self.cpu, ended);
+            self.workers[0].outcome.workers.push(measured);
+        }
+    }
+
     /// Ends everything now.
     fn interrupt(&mut self) {
+        let now = clock::now();
         for (load, worker) in self.loads.iter_mut().zip(&mut *self.workers) {
+            if load.phase == WorkerPhase::UnderLoad {
+                load.ended = now;
+                let clients = std::mem::take(&mut load.clients).into_iter();
+                let dropouts = &mut worker.outcome.dropouts;
+                dropouts.extend(clients.map(|client| Dropout {
+                    client,
+                    reason: "interrupted while waiting for an answer".to_owned(),
+                    after_s: None,
+                }));
+            }
+        }
+        // Each group then hands in what it has measured.
+        self.running.drop_all();
+        for index in 0..self.loads.len() {
+            let (load, worker) = (&mut self.loads[index], &mut self.workers[index]);
             match load.phase {
-                WorkerPhase::UnderLoad => {
-                    load.ended = clock::now();
-                    let clients = std::mem::take(&mut load.clients).into_iter();
-                    worker
-                        .outcome
-                        .dropouts
-                        .extend(clients.map(|client| Dropout {
-                            client,
-                            reason: "interrupted while waiting for an answer".to_owned(),
-                            after_s: None,
-                        }));
-                    load.end(worker);
-                    load.leave(worker);
-                }
-                WorkerPhase::Closing => {
-                    worker.outcome.closed = Some(clock::now());
-                    load.leave(worker);
-                }
-                WorkerPhase::Over => {}
+                WorkerPhase::UnderLoad => load.end(worker),
+                WorkerPhase::Closing => worker.outcome.closed = Some(now),
+                WorkerPhase::Over => continue,
             }
+            if load.phase == WorkerPhase::UnderLoad {
+                self.measure_thread();
+            }
+            self.loads[index].leave(&self.workers[index]);
         }
     }
-}
-
-/// Returns whether the clock makes actions due, at least the first of a client.
-fn has_due_instants(worker: &Assignment) -> bool {
-    let plan = &*worker.plan;
-    let replay = plan.only().workload.replay();
-    let pauses =
-        replay.is_some_and(|replay| replay.recording.has_pauses()) || worker.mix.has_delays();
-    let is_shared = replay.is_some_and(|replay| replay.recording.is_shared());
-    let only = plan.only();
-    let joins_later = only.ramp != Ramp::Full || !only.start.is_zero();
-    let leaves = plan.sessions.churn.rate.is_some();
-    let follows = plan.work.lines().is_some();
-    leaves || follows || is_shared || only.load.is_paced() || pauses || joins_later
-}
-
-/// Adds the helpers of a worker: those that ring its alarm, and follow the coordinator.
-fn push_helpers(tasks: &mut Tasks<'_, EndedGroup>, control: &Rc<LoadControl>) {
-    if let Some(alarm) = control.alarm.clone() {
-        let control = Rc::clone(control);
-        tasks.push_helper(async move { alarm.run(&control.cancel).await });
-    }
-    let control = Rc::clone(control);
-    tasks.push_helper(async move {
-        control.follow().await;
-        Ok(())
-    });
-}
-
-/// Adds the helper that cuts connections where an event asks for it, if one does.
-fn push_cuts(
-    tasks: &mut Tasks<'_, EndedGroup>,
-    worker: &LoadWorker,
-    schedule: Schedule,
-) -> std::io::Result<()> {
-    let events = worker.assignment.plan.work.events.iter();
-    let drops = events.filter_map(|event| match event.action {
-        EventAction::Drop(percent) => Some((schedule.open + event.at.into(), percent)),
-        EventAction::Exec(_) | EventAction::Stop(_) | EventAction::Signal(_) => None,
-    });
-    let drops: Vec<_> = drops.collect();
-    if drops.is_empty() {
-        return Ok(());
-    }
-    let sockets = worker.shared.borrow().sockets.clone();
-    let before = worker.assignment.groups_before;
-    let timer = PolledTimer::new(&sockets.poller)?;
-    tasks.push_helper(async move {
-        for (at, percent) in drops {
-            while clock::now() < at {
-                timer.set(at.since(clock::now()))?;
-                poll_fn(|_| timer.poll_expired()).await?;
-            }
-            sockets.cuts.cut(before, percent);
-        }
-        Ok(())
-    });
-    Ok(())
 }

@@ -22,7 +22,7 @@ pub(super) struct LoadControl {
     pub(crate) cancel: Cancel,
     /// The worker's alarm clock, if the clock makes actions due.
     pub(super) alarm: Option<Rc<Alarm>>,
-    /// The worker's gauge; the first group that reaches an edge of the window
+    /// The thread's gauge; the first group that reaches an edge of the window
     /// reports it there.
     pub(super) gauge: Rc<RefCell<Gauge>>,
 }
@@ -34,11 +34,12 @@ impl LoadControl {
         schedule: Schedule,
         schedules: &Schedules,
         alarm: Option<Rc<Alarm>>,
+        gauge: &Rc<RefCell<Gauge>>,
     ) -> Self {
         Self {
             schedule: Cell::new(schedule),
             schedules: schedules.clone(),
-            gauge: Rc::new(RefCell::new(Gauge::new(schedule))),
+            gauge: Rc::clone(gauge),
             operation_limit: worker.plan.limits.operation.into(),
             cancel: worker.cancel.clone(),
             alarm,

@@ -33,6 +33,7 @@ use crate::worker::waiting::WaitingGroups;
 
 /// Number of groups that one worker sets up, or logs off, in parallel.
 const SESSIONS_AT_ONCE: usize = 32;
+
 /// Sets up all groups of a worker; the first failure ends it.
 pub(super) async fn set_up(
     worker: &Rc<Assignment>,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, watch};
 
-/// Longest time for which a worker keeps its sessions after its load. The last reading
+/// Longest time for which a thread keeps its sessions after its load. The last reading
 /// takes a few milliseconds, or some seconds if the server's counters are read. Other workers
 /// may still have load.
 const KEPT_MAX: Duration = Duration::from_secs(10);

@@ -28,7 +28,7 @@ use crate::worker::shared::Shared;
 use crate::worker::under_load::AfterLoad;
 use crate::worker::waiting::WaitingGroups;
 
-/// Time limit for the log-off of all sessions of a thread together.
+/// Time limit for the log-off of all sessions of a worker together.
 const TEAR_DOWN_LIMIT: Duration = Duration::from_secs(60);
 /// Time limit for that log-off if the load point was called off.
 const CALLED_OFF_LIMIT: Duration = Duration::from_secs(5);
@@ -188,9 +188,12 @@ async fn await_schedule(start: &mut Schedules) -> Option<Schedule> {
         .and_then(|schedule| *schedule)
 }
 
+/// Logs off the sessions of all workers, each of which has the whole limit.
 async fn tear_down(workers: &mut [LoadWorker], cancel: &Cancel, limit: Duration) {
-    let groups = workers
-        .iter_mut()
-        .flat_map(|worker| worker.groups.drain(..));
-    setup::tear_down(groups.collect(), cancel, limit).await;
+    let mut running = JoinSet::new();
+    for worker in workers {
+        let (groups, cancel) = (std::mem::take(&mut worker.groups), cancel.clone());
+        running.spawn_local(async move { setup::tear_down(groups, &cancel, limit).await });
+    }
+    running.join_all().await;
 }

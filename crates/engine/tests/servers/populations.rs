@@ -373,6 +373,31 @@ fn a_population_begins_after_the_others() {
     assert_eq!(counts, [[true, true, true], [false, true, true]]);
 }
 
+/// Log-ons wait in tokio, which has little time on a thread with sockets under load.
+#[test]
+fn log_ons_have_threads_of_their_own() {
+    let (server, witness) = start();
+    let mut plan = company(&server, &witness);
+    plan.generator.threads = 1;
+    let logons = smbench_formats::profile::load("logons").unwrap();
+    let logons = Plan::of(&logons, plan.sessions.target.clone()).unwrap();
+    plan.work.populations[1] = Population {
+        name: Some("mornings".to_owned()),
+        clients: vec![1, 1],
+        ..logons.only().clone()
+    };
+    for point in run(&plan).load_points {
+        assert_eq!(point.generator.workers.len(), 2);
+        for population in &point.populations {
+            assert!(
+                population.ops.window_all().count() > 0,
+                "{}",
+                population.name
+            );
+        }
+    }
+}
+
 /// Each population has an address of its own, by which the capture tells them apart.
 #[test]
 fn captured_requests_are_those_of_the_population_with_their_address() {

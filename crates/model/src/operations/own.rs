@@ -18,7 +18,7 @@ pub trait Stream: 'static {
     fn next(&mut self) -> Operation;
 }
 
-/// The streams of all clients. Each worker thread has a clone. Closures that make a
+/// The streams of all clients. Each worker has a clone. Closures that make a
 /// client's stream implement it.
 ///
 /// If a client's stream depends only on its number, a run does the same work on any

@@ -22,6 +22,7 @@ use super::events::RunningEvents;
 use super::populations::{PopulationLoad, workers_of};
 use super::set_up::SetUp;
 use super::stages::{StageRows, ends_between};
+use super::threads::AssignedThreads;
 use super::until_steady::UntilSteady;
 use crate::hosts::Upstream;
 use crate::machine::{clock, process};
@@ -140,8 +141,8 @@ pub(super) struct Workers {
 }
 
 impl Workers {
-    /// Starts the workers of a load point, this many for each population, on as many threads as the plan has. If the
-    /// system refuses a thread, ends those that it has started.
+    /// Starts the workers of a load point, this many for each population. If the system refuses a thread, ends those
+    /// that it has started.
     pub(super) async fn start(
         context: &Context<'_>,
         point: PointNumber,
@@ -175,10 +176,8 @@ impl Workers {
             is_late: false,
         };
         let (host, hosts) = host_of(context.plan.generator.part);
-        let threads = wanted.min(context.plan.generator.threads as usize);
-        let mut assigned: Vec<Vec<_>> = (0..threads).map(|_| Vec::new()).collect();
+        let mut threads = AssignedThreads::new(context.plan.generator.threads as usize);
         for (number, (of_population, parts)) in workers_of(context, populations).enumerate() {
-            let thread = number % threads;
             let (population, load) = (of_population.population, of_population.load);
             let plan = &population.plan;
             let connections = &plan.sessions.connections;
@@ -205,16 +204,16 @@ impl Workers {
                     number * hosts + host,
                     wanted * hosts,
                 ),
-                cpu: cpus.get(thread % cpus.len().max(1)).copied(),
+                cpu: None,
                 exchange: Arc::clone(exchange),
                 notes: population.notes.clone(),
                 number,
                 under_load: Cell::new(Some(under_load.clone())),
                 cancel: context.cancel.clone(),
             };
-            assigned[thread].push((assignment, parts));
+            threads.add((assignment, parts), &plan.only().workload);
         }
-        for (thread, assigned) in assigned.into_iter().enumerate() {
+        for (thread, assigned) in threads.pinned_to(&cpus).into_iter().enumerate() {
             let (report, started) = (report.clone(), started.clone());
             let spawned = std::thread::Builder::new()
                 .name(format!("smbench-{thread}"))

@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use smbench_model::action::Action;
 use smbench_model::generator::DriverKind;
 use smbench_model::operations::fileio::Sequences;
 use smbench_model::operations::replay::Replays;
@@ -113,7 +112,7 @@ impl<T: OperationSource> From<Operations<T>> for ShareOperations {
 fn workers<T: OperationSource>(site: Arc<Site>, supplies: T) -> MakeWorkers {
     let plan = &site.plan;
     let is_cifs = site.endpoint.options.dialects.has_cifs();
-    let is_logons = plan.only().workload.actions().contains(&Action::Session);
+    let is_logons = plan.only().workload.is_of_log_ons();
     let logons = is_logons.then(|| LogonConnect(site.endpoint.clone()));
     let wholes = plan.only().has_wholes();
     let split = site.split.or(wholes.then(SplitSizes::default));
