@@ -47,6 +47,7 @@ pub use load_point::{
 };
 pub use losses::{DataFaults, EventLosses, Losses, Reclaimed, WrongPlace};
 pub use noted::NotedRecord;
+pub use packed::KeptLatencies;
 pub use punctuality::Punctuality;
 pub use recorder::{
     HIGHEST_LATENCY_NS, LATENCY_DIGITS, OpRecord, OperationFailure, Recorder, ReplayDifference,

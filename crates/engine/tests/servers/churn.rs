@@ -75,7 +75,7 @@ fn churned(record: RunRecord) -> (LoadPointRecord, ChurnRecord) {
     let churn = point.ops.churn().unwrap().clone();
     assert!(churn.left > 0);
     assert!(churn.back <= churn.left);
-    assert_eq!(churn.log_on.len(), churn.back);
+    assert_eq!(churn.log_on.get().len(), churn.back);
     (point, churn)
 }
 

@@ -66,6 +66,14 @@ impl Incidents {
         kinds
     }
 
+    /// Keeps all latencies in little memory.
+    pub(super) fn pack(&mut self) {
+        self.losses.pack();
+        if let Some(churn) = &mut self.churn {
+            churn.log_on.pack();
+        }
+    }
+
     pub(super) fn merge(&mut self, other: &Self) {
         for (&(kind, failure), &count) in &other.failures {
             self.failure(kind, failure, count);

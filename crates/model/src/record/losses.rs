@@ -3,12 +3,11 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 use smbench_protocol::NtStatus;
 
 use super::incidents::add;
-use super::recorder::latency_histogram;
+use super::packed::KeptLatencies;
 use super::{OpRecord, OperationFailure, Recorder, Times};
 use crate::Nanos;
 use crate::contents::block::Mismatch;
@@ -52,14 +51,13 @@ impl Reclaimed {
 }
 
 /// What the losses of connections after one event cost.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct EventLosses {
     /// Clients that lost their connection.
     pub clients: u64,
     /// Time of each client that came back from its last answer before the loss to its first
-    /// answer after it, in nanoseconds.
-    #[serde(with = "super::transfer")]
-    pub blackout: Histogram<u64>,
+    /// answer after it.
+    pub blackout: KeptLatencies,
     /// The durable handles of these clients.
     pub handles: Reclaimed,
     /// Requests without an answer that were sent again.
@@ -76,26 +74,10 @@ pub struct EventLosses {
     pub faults: DataFaults,
 }
 
-impl Default for EventLosses {
-    fn default() -> Self {
-        Self {
-            clients: 0,
-            blackout: latency_histogram(),
-            handles: Reclaimed::default(),
-            repeated: 0,
-            failed: 0,
-            links: 0,
-            channels: 0,
-            failures: BTreeMap::new(),
-            faults: DataFaults::default(),
-        }
-    }
-}
-
 impl EventLosses {
     /// Counts a client that came back after this time.
     pub fn came_back(&mut self, after: Nanos) {
-        self.blackout.saturating_record(after.0.max(1));
+        self.blackout.record(after);
     }
 
     /// Counts an operation that failed.
@@ -111,14 +93,12 @@ impl EventLosses {
     /// Returns the number of clients that did not come back.
     #[must_use]
     pub fn still_away(&self) -> u64 {
-        self.clients.saturating_sub(self.blackout.len())
+        self.clients.saturating_sub(self.blackout.get().len())
     }
 
     fn merge(&mut self, other: &Self) {
         self.clients += other.clients;
-        // The bounds are equal, so adding cannot fail.
-        let added = self.blackout.add(&other.blackout);
-        debug_assert!(added.is_ok());
+        self.blackout.merge(&other.blackout);
         self.handles.merge(&other.handles);
         self.repeated += other.repeated;
         self.failed += other.failed;
@@ -141,6 +121,13 @@ impl Losses {
     #[must_use]
     pub fn after(&self, event: Option<u32>) -> Option<&EventLosses> {
         self.0.get(&event)
+    }
+
+    /// Keeps all latencies in little memory.
+    pub(super) fn pack(&mut self) {
+        for losses in self.0.values_mut() {
+            losses.blackout.pack();
+        }
     }
 
     /// Returns all costs, those before all events first.
@@ -319,7 +306,8 @@ mod tests {
         one.merge(&other);
         let merged = one.after(Some(1)).unwrap();
         assert_eq!((merged.clients, merged.still_away()), (4, 2));
-        assert_eq!((merged.blackout.min(), merged.blackout.max()), (7, 9));
+        let blackout = merged.blackout.get();
+        assert_eq!((blackout.min(), blackout.max()), (7, 9));
         assert_eq!((merged.handles.kept, merged.handles.caching_kept), (2, 2));
         assert_eq!(merged.handles.lost.values().sum::<u64>(), 2);
         let closes = (OpKind::Close, OperationFailure::Short);

@@ -1,12 +1,15 @@
-//! The operations of a window that are kept for long, in little memory: about two bytes for each
+//! Operations and latencies that are kept for long, in little memory: about one byte for each
 //! latency that occurred, instead of a quarter of a megabyte.
 
 use std::borrow::Cow;
 
 use hdrhistogram::Histogram;
+use hdrhistogram::serialization::{Serializer as _, V2DeflateSerializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::transfer::{from_bytes, to_bytes};
+use super::transfer::from_bytes;
 use super::{OpRecord, latency_histogram};
+use crate::Nanos;
 use crate::kind::{ByKind, OpKind};
 
 /// The operations of a window, by kind.
@@ -49,6 +52,72 @@ impl WindowOps {
             Self::Open(ops) => ops[kind.index()].get_or_insert_default(),
             Self::Packed(_) => unreachable!("they were unpacked"),
         }
+    }
+}
+
+/// Latencies of a load point, of which none are added once they are in little memory.
+#[derive(Clone, Debug)]
+pub struct KeptLatencies(KeptForm);
+
+#[derive(Clone, Debug)]
+enum KeptForm {
+    Open(Histogram<u64>),
+    Packed(Box<[u8]>),
+}
+
+impl Default for KeptLatencies {
+    fn default() -> Self {
+        Self(KeptForm::Open(latency_histogram()))
+    }
+}
+
+impl KeptLatencies {
+    /// Returns the latencies, in nanoseconds.
+    #[must_use]
+    pub fn get(&self) -> Cow<'_, Histogram<u64>> {
+        match &self.0 {
+            KeptForm::Open(histogram) => Cow::Borrowed(histogram),
+            KeptForm::Packed(bytes) => Cow::Owned(unpacked(bytes)),
+        }
+    }
+
+    pub(super) fn record(&mut self, latency: Nanos) {
+        self.open().saturating_record(latency.0.max(1));
+    }
+
+    pub(super) fn merge(&mut self, other: &Self) {
+        // The bounds are equal, so adding cannot fail.
+        let added = self.open().add(&*other.get());
+        debug_assert!(added.is_ok());
+    }
+
+    pub(super) fn pack(&mut self) {
+        if let KeptForm::Open(histogram) = &self.0 {
+            self.0 = KeptForm::Packed(packed(histogram));
+        }
+    }
+
+    fn open(&mut self) -> &mut Histogram<u64> {
+        if let KeptForm::Packed(bytes) = &self.0 {
+            self.0 = KeptForm::Open(unpacked(bytes));
+        }
+        match &mut self.0 {
+            KeptForm::Open(histogram) => histogram,
+            KeptForm::Packed(_) => unreachable!("they were unpacked"),
+        }
+    }
+}
+
+impl Serialize for KeptLatencies {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        super::transfer::serialize(&self.get(), serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for KeptLatencies {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let histogram = super::transfer::deserialize(deserializer)?;
+        Ok(Self(KeptForm::Open(histogram)))
     }
 }
 
@@ -114,8 +183,9 @@ impl PackedOp {
 }
 
 fn packed(histogram: &Histogram<u64>) -> Box<[u8]> {
-    let bytes = to_bytes(histogram);
-    let bytes = bytes.unwrap_or_else(|error| unreachable!("bytes of a histogram: {error:?}"));
+    let mut bytes = Vec::new();
+    let written = V2DeflateSerializer::new().serialize(histogram, &mut bytes);
+    written.unwrap_or_else(|error| unreachable!("bytes of a histogram: {error:?}"));
     bytes.into()
 }
 

@@ -13,7 +13,7 @@ use super::{
     CachingRecord, ChurnRecord, ClosingWaits, DataFaults, LoadEvents, Losses, OpRecord,
     OperationFailure, Recorder, RefusedDirectories, ReplayDifference, Verification, WrongPlace,
 };
-use crate::kind::{ByKind, Direction, OpKind};
+use crate::kind::{Direction, OpKind};
 
 /// Operations from the first to the last of a load point, including the ramps. The
 /// server must have seen the same.
@@ -46,7 +46,8 @@ static NOTHING: LazyLock<OpRecord> = LazyLock::new(OpRecord::default);
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
     window: WindowOps,
-    whole: Box<ByKind<OpTotals>>,
+    /// Those of the whole load point. Kinds that did not occur take no memory.
+    whole: BTreeMap<OpKind, OpTotals>,
     /// Operations of the workload that succeeded before the window.
     before: u64,
     incidents: Incidents,
@@ -57,15 +58,16 @@ pub struct Tally {
 impl Tally {
     /// Returns the same numbers in little memory. To read them takes longer.
     #[must_use]
-    pub fn packed(self) -> Self {
-        let window = self.window.packed();
-        Self { window, ..self }
+    pub fn packed(mut self) -> Self {
+        self.window = self.window.packed();
+        self.incidents.pack();
+        self
     }
 
     /// Adds the records of an interval.
     pub fn add(&mut self, part: &Recorder, phase: Phase) {
         for (kind, op) in part.ops() {
-            let whole = &mut self.whole[kind.index()];
+            let whole = self.whole.entry(kind).or_default();
             whole.count += op.count();
             whole.bytes += op.bytes;
             whole.errors += op.errors;
@@ -116,7 +118,7 @@ impl Tally {
     /// Returns the operations that were answered, from the first to the last.
     #[must_use]
     pub fn whole(&self, kind: OpKind) -> OpTotals {
-        self.whole[kind.index()]
+        self.whole.get(&kind).copied().unwrap_or_default()
     }
 
     /// Returns the number of operations of the workload that succeeded before the window.

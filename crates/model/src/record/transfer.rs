@@ -23,7 +23,7 @@ pub fn serialize<S: Serializer>(
 }
 
 /// Returns a histogram as bytes.
-pub(super) fn to_bytes(histogram: &Histogram<u64>) -> Result<Vec<u8>, V2SerializeError> {
+fn to_bytes(histogram: &Histogram<u64>) -> Result<Vec<u8>, V2SerializeError> {
     let mut bytes = Vec::new();
     V2Serializer::new().serialize(histogram, &mut bytes)?;
     Ok(bytes)

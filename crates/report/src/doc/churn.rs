@@ -28,14 +28,15 @@ pub struct ChurnDoc {
 
 impl From<&ChurnRecord> for ChurnDoc {
     fn from(record: &ChurnRecord) -> Self {
+        let log_on = record.log_on.get();
         Self {
             left: record.left,
             vanished: record.vanished,
             silent: record.silent.saturating_sub(record.silent_ended),
             back: record.back,
             not_back: record.left.saturating_sub(record.back),
-            log_on_ns: LatencyDoc::of(&record.log_on),
-            log_on_hdr: (!record.log_on.is_empty()).then(|| Hdr::from(&record.log_on)),
+            log_on_ns: LatencyDoc::of(&log_on),
+            log_on_hdr: (!log_on.is_empty()).then(|| Hdr::from(&*log_on)),
         }
     }
 }

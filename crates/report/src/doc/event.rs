@@ -144,14 +144,15 @@ impl EventDoc {
             let named = status.map(|status| OperationFailure::Status(status).name());
             (named.unwrap_or_else(|| NOT_GRANTED.to_owned()), *count)
         });
+        let blackout = losses.blackout.get();
         Self {
             kind: kind.to_owned(),
             event: None,
             at_s: None,
             clients: losses.clients,
             clients_away: losses.still_away(),
-            blackout_ns: LatencyDoc::of(&losses.blackout),
-            blackout_hdr: (!losses.blackout.is_empty()).then(|| Hdr::from(&losses.blackout)),
+            blackout_ns: LatencyDoc::of(&blackout),
+            blackout_hdr: (!blackout.is_empty()).then(|| Hdr::from(&*blackout)),
             recovery_s: None,
             handles_kept: losses.handles.kept,
             handles_lost: losses.handles.lost.values().sum(),

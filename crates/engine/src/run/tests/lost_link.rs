@@ -51,7 +51,10 @@ fn check_cuts(server: &Server, sessions: &SessionsSpec, connections: usize, grou
         assert_eq!(lost, tally.errors());
         let losses = tally.losses().after(None).unwrap();
         assert_eq!(losses.failed, lost);
-        assert_eq!(losses.blackout.len() + losses.still_away(), losses.clients);
+        assert_eq!(
+            losses.blackout.get().len() + losses.still_away(),
+            losses.clients
+        );
         // Of each cut at least one client had an operation in flight.
         let unanswered = lost + losses.repeated;
         assert!(unanswered >= CUTS as u64, "{unanswered}");

@@ -52,7 +52,7 @@ fn are_back_in_time(record: &RunRecord, time: Duration) -> bool {
         };
         // A blackout begins before the loss.
         let last = lost.iter().filter(|lost| **lost < event + time).max();
-        let blackout = Duration::from_nanos(losses.blackout.max());
+        let blackout = Duration::from_nanos(losses.blackout.get().max());
         losses.still_away() == 0 && last.is_some_and(|last| *last + blackout < event + time)
     };
     point.dropouts.is_empty() && [0, 1].into_iter().all(|event| are_back(Some(event)))
