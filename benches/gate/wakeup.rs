@@ -31,6 +31,8 @@ pub(crate) const INSTRUCTIONS: &str = "a wake-up with one answer";
 pub(crate) const MISSES: &str = "a wake-up with one answer, first-level misses";
 
 const CLIENTS: u64 = 64;
+/// Number of counts, of which the least is taken.
+const COUNTS: u32 = 3;
 /// The variable with the password of the server, which must not be an argument.
 const PASSWORD: &str = "SMBENCH_PASSWORD";
 /// Answers of the two runs whose difference is counted.
@@ -53,8 +55,19 @@ pub(crate) struct WakeUp {
     pub(crate) misses: f64,
 }
 
-/// Counts a wake-up.
+/// Counts a wake-up: the least of several counts. On a busy machine, timers expire between two
+/// wake-ups, and what they run is counted with them.
 pub(crate) fn count() -> Result<WakeUp, String> {
+    let mut least = count_once()?;
+    for _ in 1..COUNTS {
+        let next = count_once()?;
+        least.instructions = least.instructions.min(next.instructions);
+        least.misses = least.misses.min(next.misses);
+    }
+    Ok(least)
+}
+
+fn count_once() -> Result<WakeUp, String> {
     let (few, many) = (counted(FEW)?, counted(MANY)?);
     let each = |events: fn(&count::CacheEvents) -> u64| {
         (events(&many) as f64 - events(&few) as f64) / (MANY - FEW) as f64
