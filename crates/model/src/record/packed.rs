@@ -55,7 +55,7 @@ impl WindowOps {
     }
 }
 
-/// Latencies of a load point, of which none are added once they are in little memory.
+/// Latencies of a load point. Those in little memory are unpacked when others are added.
 #[derive(Clone, Debug)]
 pub struct KeptLatencies(KeptForm);
 
@@ -91,6 +91,7 @@ impl KeptLatencies {
         debug_assert!(added.is_ok());
     }
 
+    /// Keeps them in little memory.
     pub(super) fn pack(&mut self) {
         if let KeptForm::Open(histogram) = &self.0 {
             self.0 = KeptForm::Packed(packed(histogram));
@@ -127,7 +128,7 @@ pub(super) struct PackedOps(Box<[(OpKind, PackedOp)]>);
 
 /// The record of a kind. Its histograms are bytes.
 #[derive(Clone, Debug)]
-struct PackedOp {
+pub(super) struct PackedOp {
     bytes: u64,
     errors: u64,
     further_requests: u64,
@@ -182,6 +183,47 @@ impl PackedOp {
     }
 }
 
+/// Operations of all kinds together.
+#[derive(Clone, Debug)]
+pub(super) enum KeptOps {
+    /// Ready for more.
+    Open(Box<OpRecord>),
+    /// In little memory.
+    Packed(PackedOp),
+}
+
+impl Default for KeptOps {
+    fn default() -> Self {
+        Self::Open(Box::default())
+    }
+}
+
+impl KeptOps {
+    pub(super) fn get(&self) -> Cow<'_, OpRecord> {
+        match self {
+            Self::Open(op) => Cow::Borrowed(op),
+            Self::Packed(op) => Cow::Owned(op.unpacked()),
+        }
+    }
+
+    pub(super) fn merge(&mut self, other: &OpRecord) {
+        match self {
+            Self::Open(op) => op.merge(other),
+            Self::Packed(op) => {
+                let mut open = Box::new(op.unpacked());
+                open.merge(other);
+                *self = Self::Open(open);
+            }
+        }
+    }
+
+    pub(super) fn pack(&mut self) {
+        if let Self::Open(op) = self {
+            *self = Self::Packed(PackedOp::of(op));
+        }
+    }
+}
+
 fn packed(histogram: &Histogram<u64>) -> Box<[u8]> {
     let mut bytes = Vec::new();
     let written = V2DeflateSerializer::new().serialize(histogram, &mut bytes);
@@ -190,13 +232,8 @@ fn packed(histogram: &Histogram<u64>) -> Box<[u8]> {
 }
 
 fn unpacked(bytes: &[u8]) -> Histogram<u64> {
-    let mut histogram = latency_histogram();
     let read = from_bytes(bytes);
-    let read = read.unwrap_or_else(|error| unreachable!("a histogram of its bytes: {error:?}"));
-    // The bounds are equal, so adding cannot fail.
-    let added = histogram.add(&read);
-    debug_assert!(added.is_ok());
-    histogram
+    read.unwrap_or_else(|error| unreachable!("a histogram of its bytes: {error:?}"))
 }
 
 #[cfg(test)]
@@ -217,6 +254,26 @@ mod tests {
         let back = packed.get(OpKind::Read).unwrap();
         assert_eq!((&back.service, back.bytes), (&reads_of(&ops).service, 7));
         assert!(packed.get(OpKind::Write).is_none());
+    }
+
+    #[test]
+    fn packed_latencies_keep_every_count() {
+        let empty = KeptLatencies::default();
+        let mut some = KeptLatencies::default();
+        for latency in [1, 700, 1_000_000, 90_000_000_000] {
+            some.record(Nanos(latency));
+        }
+        for open in [&empty, &some] {
+            let mut packed = open.clone();
+            packed.pack();
+            packed.pack();
+            assert_eq!(packed.get(), open.get());
+            let mut sum = open.clone();
+            sum.merge(&packed);
+            packed.merge(open);
+            assert_eq!(packed.get(), sum.get());
+            assert_eq!(sum.get().len(), 2 * open.get().len());
+        }
     }
 
     fn reads_of(ops: &ByKind<Option<OpRecord>>) -> &OpRecord {

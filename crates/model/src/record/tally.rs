@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::incidents::Incidents;
-use super::packed::WindowOps;
+use super::packed::{KeptOps, WindowOps};
 use super::{
     CachingRecord, ChurnRecord, ClosingWaits, DataFaults, LoadEvents, Losses, OpRecord,
     OperationFailure, Recorder, RefusedDirectories, ReplayDifference, Verification, WrongPlace,
@@ -52,7 +52,7 @@ pub struct Tally {
     before: u64,
     incidents: Incidents,
     /// The operations of the window that were in a blackout, if there are any.
-    in_blackout: Option<Box<OpRecord>>,
+    in_blackout: Option<KeptOps>,
 }
 
 impl Tally {
@@ -61,6 +61,9 @@ impl Tally {
     pub fn packed(mut self) -> Self {
         self.window = self.window.packed();
         self.incidents.pack();
+        if let Some(late) = &mut self.in_blackout {
+            late.pack();
+        }
         self
     }
 
@@ -198,8 +201,8 @@ impl Tally {
 
     /// Returns the operations of the window that were in a blackout; `None` if there were none.
     #[must_use]
-    pub fn in_blackout(&self) -> Option<&OpRecord> {
-        self.in_blackout.as_deref()
+    pub fn in_blackout(&self) -> Option<Cow<'_, OpRecord>> {
+        self.in_blackout.as_ref().map(KeptOps::get)
     }
 
     /// Returns the clients that left and came back; `None` if none left.

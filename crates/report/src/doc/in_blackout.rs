@@ -32,8 +32,8 @@ impl InBlackoutDoc {
     /// operations of the window.
     pub(crate) fn of_point(record: &LoadPointRecord, all: &OpRecord) -> Option<Self> {
         record.ops.losses().has_losses().then(|| {
-            let nothing = OpRecord::default();
-            Self::of(record.ops.in_blackout().unwrap_or(&nothing), all)
+            let late = record.ops.in_blackout();
+            Self::of(&late.unwrap_or_default(), all)
         })
     }
 
