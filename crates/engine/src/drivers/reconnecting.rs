@@ -217,6 +217,8 @@ impl<C: Connector> Driver for Reconnecting<C> {
 
     fn end_load(&mut self) {
         self.sockets = None;
+        // What an event asked for under load is no concern of the operations after it.
+        self.switch.take();
     }
 
     fn load_begins(&mut self, begin: Nanos, clients: u32) {

@@ -125,7 +125,7 @@ pub enum CapacityError {
     )]
     Threads {
         /// Number of worker threads.
-        threads: u32,
+        threads: u64,
         /// Number of threads that can still be started.
         left: u64,
         /// Name of the limit.
@@ -294,20 +294,26 @@ impl Needed {
     }
 }
 
+/// Returns the number of workers of the largest load point. A population has one on each thread, and
+/// at most one for each group of clients.
+pub(super) fn workers(plan: &Plan) -> u64 {
+    let threads = u64::from(plan.generator.threads);
+    let of_each = plan.alone();
+    of_each
+        .map(|of_one| threads.min(of_one.groups_here() as u64))
+        .sum()
+}
+
 /// Returns the number of worker threads of the largest load point. A thread carries clients of
 /// several populations, but clients that do nothing but log on have threads of their own.
-fn worker_threads(plan: &Plan) -> u64 {
+pub(super) fn worker_threads(plan: &Plan) -> u64 {
     let threads = u64::from(plan.generator.threads);
-    let (mut with_sockets, mut for_log_ons) = (0, 0);
-    for of_one in plan.alone() {
-        let workers = if of_one.only().workload.is_of_log_ons() {
-            &mut for_log_ons
-        } else {
-            &mut with_sockets
-        };
-        *workers += threads.min(of_one.groups_here() as u64);
-    }
-    threads.min(with_sockets) + threads.min(for_log_ons)
+    let of_kind = |is_of_log_ons: bool| -> u64 {
+        let of_each = plan.alone();
+        let of_each = of_each.filter(|of| of.only().workload.is_of_log_ons() == is_of_log_ons);
+        of_each.map(|of_one| of_one.groups_here() as u64).sum()
+    };
+    threads.min(of_kind(false)) + threads.min(of_kind(true))
 }
 
 fn address_space(
@@ -357,7 +363,7 @@ fn threads(plan: &Plan, left: &[(u64, &'static str)]) -> Result<(), CapacityErro
     let wanted = worker_threads(plan) + OTHER_THREADS;
     match left.iter().min_by_key(|(left, _)| *left) {
         Some(&(left, limit)) if left < wanted => Err(CapacityError::Threads {
-            threads: plan.generator.threads,
+            threads: worker_threads(plan),
             left,
             limit,
         }),

@@ -3,7 +3,7 @@
 use smbench_model::plan::Plan;
 
 use crate::machine::process;
-use crate::run::capacity::check_ports;
+use crate::run::capacity::{check_ports, worker_threads, workers};
 use crate::run::carrier::{Carrier, descriptors};
 use crate::run::error::RunError;
 use crate::smb::session::Endpoint;
@@ -13,10 +13,9 @@ const TIMERS_PER_WORKER: u64 = 2;
 
 /// Checks that this process can have the resources that a plan needs.
 pub(crate) fn reserve(plan: &Plan, carrier: Carrier) -> Result<(), RunError> {
-    let threads = plan.generator.threads.into();
-    // Each population may have a worker on each thread, with timers of its own.
-    let timers = threads * plan.work.populations.len() as u64 * TIMERS_PER_WORKER;
-    let reserved = process::reserve_descriptors(descriptors(plan, carrier) + timers, threads);
+    let timers = workers(plan) * TIMERS_PER_WORKER;
+    let wanted = descriptors(plan, carrier) + timers;
+    let reserved = process::reserve_descriptors(wanted, worker_threads(plan));
     reserved.map_err(|(needed, limit)| RunError::Descriptors {
         clients: plan.max_clients(),
         needed,

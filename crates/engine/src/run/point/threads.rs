@@ -58,6 +58,8 @@ impl AssignedThreads {
     pub(super) fn pinned_to(self, cpus: &[usize]) -> Vec<Vec<AssignedWorker>> {
         let mut threads = self.with_sockets.threads;
         threads.extend(self.for_log_ons.threads);
+        // As their records are, which come with the first worker of each thread.
+        threads.sort_by_key(|workers| workers.first().map(|(first, _)| first.number));
         for (thread, workers) in threads.iter_mut().enumerate() {
             for (assignment, _) in workers {
                 assignment.cpu = cpus.get(thread % cpus.len().max(1)).copied();
