@@ -31,7 +31,7 @@ pub(crate) const INSTRUCTIONS: &str = "a wake-up with one answer";
 pub(crate) const MISSES: &str = "a wake-up with one answer, first-level misses";
 
 const CLIENTS: u64 = 64;
-/// Number of counts, of which the least is taken.
+/// Number of counts. The least one is the result.
 const COUNTS: u32 = 3;
 /// The variable with the password of the server, which must not be an argument.
 const PASSWORD: &str = "SMBENCH_PASSWORD";

@@ -217,7 +217,7 @@ impl<C: Connector> Driver for Reconnecting<C> {
 
     fn end_load(&mut self) {
         self.sockets = None;
-        // What an event asked for under load is no concern of the operations after it.
+        // The operations after the load keep their connections.
         self.switch.take();
     }
 

@@ -15,8 +15,10 @@ use crate::worker::load_control::LoadControl;
 use crate::worker::schedule::{Schedule, Schedules};
 use crate::worker::work::LoadWorker;
 
-/// Begins the operations after the load of a worker. Returns their instructions; `None` if there are none, or if the run was cancelled.
+/// Begins the operations after the load of the worker with this index on its thread. Returns their
+/// instructions; `None` if there are none, or if the run was cancelled.
 pub(super) fn begin_closing(
+    index: usize,
     worker: &mut LoadWorker,
     schedules: &Schedules,
     of_load: &LoadControl,
@@ -46,7 +48,7 @@ pub(super) fn begin_closing(
     for mut group in worker.groups.drain(..) {
         group.end_load();
         running.push(group.run(GroupLoad {
-            worker: worker.index,
+            worker: index,
             shared: Rc::clone(&worker.shared),
             control: Rc::clone(&control),
             figures: Rc::clone(&figures),

@@ -84,17 +84,14 @@ pub(crate) async fn put_load_on(
     let (timer, measured) = (PolledTimer::new(&poller)?, Rc::clone(&gauge));
     running.push_helper(async move { gauge::watch(&timer, &measured).await });
     tokio::time::sleep_until(clock::timer(schedule.begin)).await;
-    for (load, worker) in loads.iter().zip(&mut *workers) {
-        load.begin(worker, &mut running);
+    for (index, (load, worker)) in loads.iter().zip(&mut *workers).enumerate() {
+        load.begin(index, worker, &mut running);
     }
     // No operation is sent before all workers have begun.
     let late = workers.iter().filter_map(|worker| worker.outcome.late);
     let late = late.max();
-    for worker in workers
-        .iter_mut()
-        .filter(|worker| worker.outcome.late.is_some())
-    {
-        worker.outcome.late = late;
+    for worker in &mut *workers {
+        worker.outcome.late = worker.outcome.late.and(late);
     }
     let mut load = ThreadLoad {
         under_load: workers.len(),
@@ -134,8 +131,8 @@ impl WorkerLoad {
         })
     }
 
-    /// Begins the load of the worker: adds a task for each group.
-    fn begin(&self, worker: &mut LoadWorker, running: &mut Tasks<'_, EndedGroup>) {
+    /// Begins the load of the worker with this index on its thread: adds a task for each group.
+    fn begin(&self, index: usize, worker: &mut LoadWorker, running: &mut Tasks<'_, EndedGroup>) {
         let assignment = &*worker.assignment;
         let (control, begin) = (&self.control, clock::now());
         let schedule = control.schedule();
@@ -155,7 +152,7 @@ impl WorkerLoad {
         for (number, mut group) in worker.groups.drain(..).enumerate() {
             group.start(number, &start);
             running.push(group.run(GroupLoad {
-                worker: worker.index,
+                worker: index,
                 shared: Rc::clone(&worker.shared),
                 control: Rc::clone(control),
                 figures: Rc::clone(&self.figures),
@@ -294,7 +291,13 @@ impl ThreadLoad<'_> {
     fn begin_closing(&mut self, index: usize) {
         let (load, worker) = (&mut self.loads[index], &mut self.workers[index]);
         let groups = worker.groups.len();
-        let closing = begin_closing(worker, self.schedules, &load.control, &mut self.running);
+        let closing = begin_closing(
+            index,
+            worker,
+            self.schedules,
+            &load.control,
+            &mut self.running,
+        );
         if let Some(control) = closing {
             (load.phase, load.control, load.left) = (WorkerPhase::Closing, control, groups);
         }

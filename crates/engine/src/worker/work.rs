@@ -48,8 +48,6 @@ pub(crate) type MakeOpenGroups = Box<dyn FnOnce() -> Rc<dyn OpenGroups> + Send>;
 
 /// A worker on its thread.
 pub(crate) struct LoadWorker {
-    /// Index among the workers of the thread.
-    pub(super) index: usize,
     pub(super) assignment: Rc<Assignment>,
     pub(super) shared: Rc<RefCell<Shared>>,
     pub(super) reports: mpsc::UnboundedSender<WorkerMessage>,
@@ -63,7 +61,6 @@ pub(crate) struct LoadWorker {
 impl LoadWorker {
     /// Makes a worker without sessions. Its load waits for events of `poller`.
     pub(crate) fn new(
-        index: usize,
         assignment: Assignment,
         poller: &Rc<Poller>,
         reports: &mpsc::UnboundedSender<WorkerMessage>,
@@ -79,7 +76,6 @@ impl LoadWorker {
             Rc::new(RefCell::new(pad))
         });
         Self {
-            index,
             assignment: Rc::new(assignment),
             shared: Rc::new(RefCell::new(shared)),
             reports: reports.clone(),
@@ -167,15 +163,15 @@ async fn set_up(
     let poller = Poller::new()?;
     // As tasks, whose memory is freed before the load.
     let mut running = JoinSet::new();
-    for (index, (assignment, parts)) in assigned.into_iter().enumerate() {
-        let worker = LoadWorker::new(index, assignment, &poller, reports);
+    for (assignment, parts) in assigned {
+        let worker = LoadWorker::new(assignment, &poller, reports);
         running.spawn_local(worker.set_up(parts(), start.clone()));
     }
     let mut all = Vec::with_capacity(running.len());
     while let Some(joined) = running.join_next().await {
         all.extend(joined.unwrap_or_else(resume));
     }
-    all.sort_by_key(|(worker, _)| worker.index);
+    all.sort_by_key(|(worker, _)| worker.assignment.number);
     Ok(all)
 }
 

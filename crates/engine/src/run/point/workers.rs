@@ -141,8 +141,8 @@ pub(super) struct Workers {
 }
 
 impl Workers {
-    /// Starts the workers of a load point, this many for each population. If the system refuses a thread, ends those
-    /// that it has started.
+    /// Starts the workers of a load point, this many for each population. If the system refuses a
+    /// thread, ends those that it has started.
     pub(super) async fn start(
         context: &Context<'_>,
         point: PointNumber,

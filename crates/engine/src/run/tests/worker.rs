@@ -250,7 +250,7 @@ pub(super) fn assignment(
 /// Makes the only worker of a thread.
 pub(super) fn lone_worker(assignment: Assignment) -> LoadWorker {
     let (reports, _) = tokio::sync::mpsc::unbounded_channel();
-    LoadWorker::new(0, assignment, &Poller::new().unwrap(), &reports)
+    LoadWorker::new(assignment, &Poller::new().unwrap(), &reports)
 }
 
 /// Returns a schedule without an end.
