@@ -55,19 +55,84 @@ impl WindowOps {
     }
 }
 
-/// Latencies of a load point. Those in little memory are unpacked when others are added.
-#[derive(Clone, Debug)]
-pub struct KeptLatencies(KeptForm);
+/// What can be kept in little memory.
+pub(super) trait Pack: Clone {
+    type Packed;
 
-#[derive(Clone, Debug)]
-enum KeptForm {
-    Open(Histogram<u64>),
-    Packed(Box<[u8]>),
+    fn packed(&self) -> Self::Packed;
+
+    fn unpacked(packed: &Self::Packed) -> Self;
 }
+
+/// Something ready for more, or in little memory. It is unpacked when more is added.
+#[derive(Clone, Debug)]
+pub(super) enum Kept<T: Pack> {
+    Open(T),
+    Packed(T::Packed),
+}
+
+impl<T: Pack> Kept<T> {
+    pub(super) fn get(&self) -> Cow<'_, T> {
+        match self {
+            Self::Open(open) => Cow::Borrowed(open),
+            Self::Packed(packed) => Cow::Owned(T::unpacked(packed)),
+        }
+    }
+
+    pub(super) fn open(&mut self) -> &mut T {
+        if let Self::Packed(packed) = self {
+            *self = Self::Open(T::unpacked(packed));
+        }
+        match self {
+            Self::Open(open) => open,
+            Self::Packed(_) => unreachable!("it was unpacked"),
+        }
+    }
+
+    pub(super) fn pack(&mut self) {
+        if let Self::Open(open) = self {
+            *self = Self::Packed(open.packed());
+        }
+    }
+}
+
+impl<T: Pack + Default> Default for Kept<T> {
+    fn default() -> Self {
+        Self::Open(T::default())
+    }
+}
+
+impl Pack for Histogram<u64> {
+    type Packed = Box<[u8]>;
+
+    fn packed(&self) -> Box<[u8]> {
+        packed(self)
+    }
+
+    fn unpacked(packed: &Box<[u8]>) -> Self {
+        unpacked(packed)
+    }
+}
+
+impl Pack for OpRecord {
+    type Packed = PackedOp;
+
+    fn packed(&self) -> PackedOp {
+        PackedOp::of(self)
+    }
+
+    fn unpacked(packed: &PackedOp) -> Self {
+        packed.unpacked()
+    }
+}
+
+/// Latencies of a load point.
+#[derive(Clone, Debug)]
+pub struct KeptLatencies(Kept<Histogram<u64>>);
 
 impl Default for KeptLatencies {
     fn default() -> Self {
-        Self(KeptForm::Open(latency_histogram()))
+        Self(Kept::Open(latency_histogram()))
     }
 }
 
@@ -75,37 +140,21 @@ impl KeptLatencies {
     /// Returns the latencies, in nanoseconds.
     #[must_use]
     pub fn get(&self) -> Cow<'_, Histogram<u64>> {
-        match &self.0 {
-            KeptForm::Open(histogram) => Cow::Borrowed(histogram),
-            KeptForm::Packed(bytes) => Cow::Owned(unpacked(bytes)),
-        }
+        self.0.get()
     }
 
     pub(super) fn record(&mut self, latency: Nanos) {
-        self.open().saturating_record(latency.0.max(1));
+        self.0.open().saturating_record(latency.0.max(1));
     }
 
     pub(super) fn merge(&mut self, other: &Self) {
         // The bounds are equal, so adding cannot fail.
-        let added = self.open().add(&*other.get());
+        let added = self.0.open().add(&*other.get());
         debug_assert!(added.is_ok());
     }
 
-    /// Keeps them in little memory.
     pub(super) fn pack(&mut self) {
-        if let KeptForm::Open(histogram) = &self.0 {
-            self.0 = KeptForm::Packed(packed(histogram));
-        }
-    }
-
-    fn open(&mut self) -> &mut Histogram<u64> {
-        if let KeptForm::Packed(bytes) = &self.0 {
-            self.0 = KeptForm::Open(unpacked(bytes));
-        }
-        match &mut self.0 {
-            KeptForm::Open(histogram) => histogram,
-            KeptForm::Packed(_) => unreachable!("they were unpacked"),
-        }
+        self.0.pack();
     }
 }
 
@@ -118,7 +167,7 @@ impl Serialize for KeptLatencies {
 impl<'de> Deserialize<'de> for KeptLatencies {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let histogram = super::transfer::deserialize(deserializer)?;
-        Ok(Self(KeptForm::Open(histogram)))
+        Ok(Self(Kept::Open(histogram)))
     }
 }
 
@@ -179,47 +228,6 @@ impl PackedOp {
             entries: self.entries,
             service: unpacked(&self.service),
             response: self.response.as_deref().map(unpacked),
-        }
-    }
-}
-
-/// Operations of all kinds together.
-#[derive(Clone, Debug)]
-pub(super) enum KeptOps {
-    /// Ready for more.
-    Open(Box<OpRecord>),
-    /// In little memory.
-    Packed(PackedOp),
-}
-
-impl Default for KeptOps {
-    fn default() -> Self {
-        Self::Open(Box::default())
-    }
-}
-
-impl KeptOps {
-    pub(super) fn get(&self) -> Cow<'_, OpRecord> {
-        match self {
-            Self::Open(op) => Cow::Borrowed(op),
-            Self::Packed(op) => Cow::Owned(op.unpacked()),
-        }
-    }
-
-    pub(super) fn merge(&mut self, other: &OpRecord) {
-        match self {
-            Self::Open(op) => op.merge(other),
-            Self::Packed(op) => {
-                let mut open = Box::new(op.unpacked());
-                open.merge(other);
-                *self = Self::Open(open);
-            }
-        }
-    }
-
-    pub(super) fn pack(&mut self) {
-        if let Self::Open(op) = self {
-            *self = Self::Packed(PackedOp::of(op));
         }
     }
 }

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::incidents::Incidents;
-use super::packed::{KeptOps, WindowOps};
+use super::packed::{Kept, WindowOps};
 use super::{
     CachingRecord, ChurnRecord, ClosingWaits, DataFaults, LoadEvents, Losses, OpRecord,
     OperationFailure, Recorder, RefusedDirectories, ReplayDifference, Verification, WrongPlace,
@@ -52,7 +52,7 @@ pub struct Tally {
     before: u64,
     incidents: Incidents,
     /// The operations of the window that were in a blackout, if there are any.
-    in_blackout: Option<KeptOps>,
+    in_blackout: Option<Box<Kept<OpRecord>>>,
 }
 
 impl Tally {
@@ -84,7 +84,8 @@ impl Tally {
         }
         self.incidents.merge(&part.incidents);
         if let (Phase::Window, Some(late)) = (phase, &part.in_blackout) {
-            self.in_blackout.get_or_insert_default().merge(late);
+            let all = self.in_blackout.get_or_insert_default();
+            all.open().merge(late);
         }
     }
 
@@ -202,7 +203,7 @@ impl Tally {
     /// Returns the operations of the window that were in a blackout; `None` if there were none.
     #[must_use]
     pub fn in_blackout(&self) -> Option<Cow<'_, OpRecord>> {
-        self.in_blackout.as_ref().map(KeptOps::get)
+        self.in_blackout.as_deref().map(Kept::get)
     }
 
     /// Returns the clients that left and came back; `None` if none left.
