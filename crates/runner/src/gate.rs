@@ -8,6 +8,8 @@
 //! more evidence than in one comparison ([`Judgement::is_sure_at`]), and all looks together
 //! are wrong in one of a thousand gates at most. Not here: how a condition is judged.
 
+mod looks;
+
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -30,11 +32,10 @@ use crate::time_left::TimeLeft;
 use crate::unsaved::Unsaved;
 use crate::verdict::judge;
 use crate::watch::{PointLines, RunPart};
+use looks::{answer, passes_needed};
 
 /// Passes of each side before the first look.
 const PASSES_MIN: u32 = 3;
-/// Probability that a gate of an unchanged build fails by chance.
-const FALSE_FAILURE: f64 = 0.001;
 
 /// A server of a gate.
 #[derive(Debug)]
@@ -217,19 +218,22 @@ impl BuildGate<'_> {
 
     fn undecided(&self, outcome: &GateOutcome, limit: &str) -> String {
         let open = outcome.judgements.iter().find(|judged| !judged.passed());
-        let needed = open.and_then(|judged| judged.passes_needed(self.fewest(outcome.passes)));
+        let needed = open.and_then(|judged| {
+            let conditions = outcome.judgements.len();
+            passes_needed(judged, self.fewest(outcome.passes), conditions)
+        });
         let needed = needed.filter(|passes| *passes > outcome.passes);
         let needed = needed.map(|passes| format!("; it may need {passes} passes of each side"));
-        let is_limited = |judged: &Judgement| judged.failed && !self.counts(judged);
-        let limited = outcome.judgements.iter().any(is_limited);
-        let limited = limited.then_some(
-            "; a change is there, but the generator was the limit: compare with passes of a build",
-        );
+        let failed = || outcome.judgements.iter().filter(|judged| judged.failed);
+        let why = if failed().any(|judged| !self.counts(judged)) {
+            "; a change is there, but the generator was the limit: compare with passes of a build"
+        } else if failed().next().is_some() {
+            "; the change is beyond the limit, but may still be chance"
+        } else {
+            ""
+        };
         let needed = needed.unwrap_or_default();
-        format!(
-            "not decided after {limit}{needed}{}",
-            limited.unwrap_or_default()
-        )
+        format!("not decided after {limit}{why}{needed}")
     }
 
     /// Measures one pass of a side, on a server of its own.
@@ -363,25 +367,6 @@ fn judgements(conditions: &[Condition], of: &Comparison) -> Result<Vec<Judgement
         }
     }
     Ok(all)
-}
-
-/// Returns the answer after a look, if the passes so far give one. Looks count from 1.
-fn answer(
-    judgements: &[Judgement],
-    look: u32,
-    passes: u32,
-    counts: impl Fn(&Judgement) -> bool,
-) -> Option<GateAnswer> {
-    let look = f64::from(look);
-    // The sum over all looks is below 1.
-    let share = 1.0 / (look * (look + 1.0));
-    let error = FALSE_FAILURE * share / judgements.len().max(1) as f64;
-    let is_sure = |judged: &&Judgement| judged.failed && judged.is_sure_at(error, passes);
-    if judgements.iter().filter(is_sure).any(counts) {
-        return Some(GateAnswer::Failed);
-    }
-    let all_passed = !judgements.is_empty() && judgements.iter().all(Judgement::passed);
-    all_passed.then_some(GateAnswer::Passed)
 }
 
 #[cfg(test)]

@@ -146,7 +146,12 @@ fn conclude(args: &GateArgs, outcome: &GateOutcome) -> Result<Exit, Failure> {
     let is_taken = matches!(args.document.json, Some(crate::args::Destination::Stdout));
     let mut text = String::new();
     for judged in &outcome.judgements {
-        text += &format!("{judged}\n");
+        // One comparison of these passes would fail. Looks after each pass need more evidence.
+        text += &if reason.is_some() && judged.failed {
+            format!("open: {}: {}\n", judged.condition, judged.found())
+        } else {
+            format!("{judged}\n")
+        };
     }
     text += &match reason {
         None => format!("gate {name} after {} passes\n", outcome.passes),

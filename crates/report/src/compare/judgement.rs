@@ -94,6 +94,13 @@ impl Judgement {
     /// number of passes of both sides.
     #[must_use]
     pub fn is_sure_at(&self, error: f64, passes: u32) -> bool {
+        self.is_sure_with(error, passes, passes)
+    }
+
+    /// Returns whether the change would be sure ([`Self::is_sure_at`]) after `later` passes, if
+    /// it and the noise stay as they are after `passes`.
+    #[must_use]
+    pub fn is_sure_with(&self, error: f64, passes: u32, later: u32) -> bool {
         let change = self.change.pooled;
         let (Some(percent), Some((low, high))) = (
             change.change_percent,
@@ -104,9 +111,10 @@ impl Judgement {
         let log = |percent: f64| (percent / 100.0).ln_1p();
         // The interval has as many degrees of freedom at least. With fewer, the ratio of the
         // two quantiles is larger, so this errs on the side of noise.
-        let degrees = f64::from(passes.max(2) - 1);
-        let wider = student_t(1.0 - error, degrees) / student_t(0.5 + CONFIDENCE / 2.0, degrees);
-        log(percent).abs() > (log(high) - log(low)) / 2.0 * wider
+        let quantile = |passes: u32, of: f64| student_t(of, f64::from(passes.max(2) - 1));
+        let wider = quantile(later, 1.0 - error) / quantile(passes, 0.5 + CONFIDENCE / 2.0);
+        let shrunk = (f64::from(passes.max(1)) / f64::from(later.max(1))).sqrt();
+        log(percent).abs() > (log(high) - log(low)) / 2.0 * wider * shrunk
     }
 
     /// Returns whether the value must not be trusted, because a side was client-limited.

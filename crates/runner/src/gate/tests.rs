@@ -42,6 +42,34 @@ fn a_gate_answers_when_the_passes_tell() {
 }
 
 #[test]
+fn a_change_that_may_be_chance_says_how_many_passes_decide_it() {
+    let noisy = [100.0, 110.0, 90.0, 105.0, 95.0];
+    let slower = noisy.map(|value| value * 0.85);
+    let needed = |old: &[f64], new: &[f64]| {
+        let comparison = compared(&passes(old), &passes(new)).unwrap();
+        let condition = "throughput < -10%".parse().unwrap();
+        let judged = judgements(&[condition], &comparison).unwrap();
+        assert!(judged[0].failed);
+        passes_needed(&judged[0], old.len() as u32, 1).unwrap()
+    };
+    let few = needed(&noisy, &slower);
+    // As many passes with that noise are sure, and one less is not.
+    let times = |count: u32, of: &[f64]| -> Vec<f64> {
+        of.iter().copied().cycle().take(count as usize).collect()
+    };
+    let look = |count: u32| count - PASSES_MIN + 1;
+    let enough = few.next_multiple_of(5);
+    let sure = answered(
+        &times(enough, &noisy),
+        &times(enough, &slower),
+        look(enough),
+    );
+    assert_eq!(sure, Some(GateAnswer::Failed));
+    assert_eq!(answered(&noisy, &slower, look(5)), None);
+    assert!((6..=30).contains(&few), "{few}");
+}
+
+#[test]
 fn passes_are_counted_once() {
     let mut docs = passes(&[1.0, 2.0, 3.0]);
     let mut doc = docs.remove(0);
