@@ -120,7 +120,7 @@ fn open(doc: &ServerCountersDoc) -> Option<String> {
 
 fn memory(doc: &ServerCountersDoc) -> Option<String> {
     let memory = doc.memory.as_ref()?;
-    let bytes = |bytes: u64| units::amount(bytes as f64);
+    let bytes = units::bytes;
     let each = memory.per_session_bytes;
     let each = each.map(|each| format!(", {} for each session", bytes(each)));
     Some(format!(
