@@ -27,6 +27,17 @@ struct WatchedValue {
     change_min: f64,
     /// Which way is bad.
     bad: Bad,
+    /// The rows that have it.
+    rows: Rows,
+}
+
+/// The rows that a value is compared in.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Rows {
+    /// Each: the value does not depend on what operations did.
+    All,
+    /// Those whose operations say something.
+    Quotable,
 }
 
 /// The direction in which a change is worse.
@@ -44,6 +55,7 @@ const WATCHED: [WatchedValue; 7] = [
         share_min: 0.1,
         change_min: 20_000.0,
         bad: Bad::Up,
+        rows: Rows::Quotable,
     },
     WatchedValue {
         name: "latency_p99_ns",
@@ -51,6 +63,7 @@ const WATCHED: [WatchedValue; 7] = [
         share_min: 0.2,
         change_min: 100_000.0,
         bad: Bad::Up,
+        rows: Rows::Quotable,
     },
     WatchedValue {
         name: "ops_per_s",
@@ -58,6 +71,7 @@ const WATCHED: [WatchedValue; 7] = [
         share_min: 0.1,
         change_min: 0.1,
         bad: Bad::Down,
+        rows: Rows::Quotable,
     },
     WatchedValue {
         name: "errors_per_s",
@@ -65,6 +79,7 @@ const WATCHED: [WatchedValue; 7] = [
         share_min: 0.1,
         change_min: 1e-6,
         bad: Bad::Up,
+        rows: Rows::All,
     },
     WatchedValue {
         name: "server_memory_bytes",
@@ -72,6 +87,7 @@ const WATCHED: [WatchedValue; 7] = [
         share_min: 0.02,
         change_min: MIB,
         bad: Bad::Up,
+        rows: Rows::All,
     },
     WatchedValue {
         name: "server_handles",
@@ -79,6 +95,7 @@ const WATCHED: [WatchedValue; 7] = [
         share_min: 0.02,
         change_min: 10.0,
         bad: Bad::Up,
+        rows: Rows::All,
     },
     WatchedValue {
         name: "own_memory_bytes",
@@ -86,6 +103,7 @@ const WATCHED: [WatchedValue; 7] = [
         share_min: 0.02,
         change_min: MIB,
         bad: Bad::Up,
+        rows: Rows::All,
     },
 ];
 
@@ -104,21 +122,23 @@ impl SoakDoc {
         if !stages.starts_with("soak ") {
             return None;
         }
-        let rows: Vec<_> = doc.load_points.iter().filter(|row| row.valid).collect();
+        let all: Vec<_> = doc.load_points.iter().collect();
+        let judged = |row: &&&LoadPointDoc| row.valid || has_errors_only(row);
+        let rows: Vec<_> = all.iter().filter(judged).copied().collect();
         let end = |row: &LoadPointDoc| {
             row.stage.as_ref().map_or(0.0, |stage| stage.begin_s) + row.window_s
         };
         let begin = rows
             .first()
             .and_then(|row| Some(row.stage.as_ref()?.begin_s));
-        let trends: Vec<_> = if rows.len() < ROWS_MIN {
-            Vec::new()
-        } else {
-            WATCHED
-                .iter()
-                .filter_map(|watched| trend(watched, &rows))
-                .collect()
-        };
+        let trends = WATCHED.iter().filter_map(|watched| {
+            let of_watched = match watched.rows {
+                Rows::All => &all,
+                Rows::Quotable => &rows,
+            };
+            trend(watched, of_watched)
+        });
+        let trends: Vec<_> = trends.take_while(|_| rows.len() >= ROWS_MIN).collect();
         Some(Self {
             rows: u32::try_from(rows.len()).unwrap_or(u32::MAX),
             length_s: rows
@@ -224,7 +244,13 @@ impl TrendDoc {
     }
 }
 
-/// Returns the trend of a value; `None` unless each row has it.
+/// Returns whether failed operations are all that is wrong with a row. The others have been
+/// answered, so that their latencies count.
+fn has_errors_only(row: &LoadPointDoc) -> bool {
+    row.errors > 0 && row.dropouts.is_empty() && row.latency_ns.is_some()
+}
+
+/// Returns the trend of a value over the rows that have it; `None` if they are too few.
 fn trend(watched: &WatchedValue, rows: &[&LoadPointDoc]) -> Option<TrendDoc> {
     let all = rows.iter().map(|row| {
         let stage = row.stage.as_ref()?;
@@ -234,7 +260,10 @@ fn trend(watched: &WatchedValue, rows: &[&LoadPointDoc]) -> Option<TrendDoc> {
             value,
         })
     });
-    let all: Vec<RowValue> = all.collect::<Option<_>>()?;
+    let all: Vec<RowValue> = all.flatten().collect();
+    if all.len() < ROWS_MIN {
+        return None;
+    }
     let step = all.len().div_ceil(ROWS_MAX);
     let samples: Vec<_> = all.iter().copied().step_by(step).collect();
     let fifth = (all.len() / 5).max(1);

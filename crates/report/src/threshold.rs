@@ -7,6 +7,7 @@ mod event;
 mod parse;
 mod population;
 mod required;
+mod rows;
 mod unfinished;
 
 use std::fmt;
@@ -20,9 +21,7 @@ pub use self::required::TimeLimit;
 pub use self::unfinished::UnfinishedPoint;
 use crate::compare::{At, LimitSide};
 use crate::curve::{Curve, CurveRow, total};
-use crate::doc::{
-    ConditionDoc, ConditionOutcome, LoopDoc, OpDoc, OutcomeDoc, RunDoc, is_asked_for,
-};
+use crate::doc::{ConditionDoc, ConditionOutcome, OpDoc, OutcomeDoc, RunDoc, is_asked_for};
 use crate::latency::{LatencyDoc, pool};
 use crate::metric::Metric;
 use crate::soak::GrowthFigure;
@@ -359,31 +358,6 @@ impl Threshold {
             value: None,
             limit: self.limit,
             found: found.to_owned(),
-        }
-    }
-
-    /// Returns the rows that the condition is about.
-    fn rows<'a, 'b>(
-        &self,
-        pacing: LoopDoc,
-        curve: &'b Curve<'a>,
-    ) -> Result<Vec<&'b CurveRow<'a>>, String> {
-        match self.place {
-            At::Usual if self.is_of_errors() || matches!(self.value, ThresholdValue::Event(_)) => {
-                Ok(curve.rows.iter().collect())
-            }
-            At::Clients(clients) => {
-                let row = curve.rows.iter().find(|row| row.clients == clients);
-                let none = || format!("no load point has {}", counted(clients.into(), "client"));
-                Ok(vec![row.ok_or_else(none)?])
-            }
-            At::Usual if pacing != LoopDoc::Closed => {
-                Ok(curve.rows.iter().filter(|row| row.is_quotable()).collect())
-            }
-            At::Usual | At::Peak => {
-                let peak = curve.peak_row();
-                Ok(vec![peak.ok_or("no load point is valid")?])
-            }
         }
     }
 
