@@ -53,8 +53,12 @@ impl Plan {
 
     /// Returns the plans of each population alone. Its clients do the same there.
     pub fn alone(&self) -> impl ExactSizeIterator<Item = Self> {
-        let populations = self.work.populations.iter();
-        populations.map(|population| self.with(vec![population.clone()]))
+        let populations = self.work.populations.iter().enumerate();
+        populations.map(|(index, population)| {
+            let mut plan = self.with(vec![population.clone()]);
+            plan.work.stages = self.work.stages_of(index);
+            plan
+        })
     }
 
     /// Returns the plan with these populations. If there is only one, the sessions are its own.

@@ -1,6 +1,7 @@
 //! Stages of a load: how the number of clients or the rate changes along lines. Not here: what
 //! clients do in them.
 
+mod moved;
 mod text;
 mod walk;
 
@@ -9,6 +10,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::bounds::{INTERVALS_MAX, PERIOD_MAX};
+pub use moved::MovedClients;
 pub use text::StagesError;
 pub use walk::StageWalk;
 
@@ -27,6 +29,8 @@ pub struct Stages {
     pub begin: f64,
     /// What they are for.
     pub purpose: StagesPurpose,
+    /// The clients that they move.
+    pub clients: MovedClients,
     /// The stages in their order; at least one lasts for a time.
     list: Vec<StageStep>,
 }
@@ -76,6 +80,12 @@ pub struct StagePlace {
 }
 
 impl StagePlace {
+    /// Returns whether the stages move nothing in it: its level is 0 from its start to its end.
+    #[must_use]
+    pub const fn is_pause(&self) -> bool {
+        self.from <= 0.0 && self.to <= 0.0
+    }
+
     /// Returns the time from the start of the load to the end of the stage.
     #[must_use]
     pub fn end(&self) -> Duration {
@@ -110,6 +120,7 @@ impl Stages {
             unit: StageUnit::Clients,
             begin: level,
             purpose: StagesPurpose::Soak,
+            clients: MovedClients::only(clients),
             list,
         }
         .check()
@@ -160,13 +171,11 @@ impl Stages {
         Some(Duration::from_secs(length))
     }
 
-    /// Returns the times, from the start of the load, in which one of `clients` clients is under
-    /// load. Client number `client` is while the level is above the middle of its place. The
-    /// places of all clients divide the highest level.
+    /// Returns the times, from the start of the load, in which a client is under load. That is
+    /// while the level is above its place.
     #[must_use]
-    pub fn turns(&self, client: u32, clients: u32) -> Vec<StageTurn> {
-        let share = (f64::from(client) + 0.5) / f64::from(clients.max(1));
-        let bound = share * self.most();
+    pub fn turns(&self, client: u32) -> Vec<StageTurn> {
+        let bound = self.clients.bound(client, self.most());
         let mut turns: Vec<StageTurn> = Vec::new();
         for place in self.places() {
             let (from, to) = (place.from > bound, place.to > bound);
@@ -189,6 +198,27 @@ impl Stages {
             }
         }
         turns
+    }
+
+    /// Returns how many clients of the population are under load at a level.
+    #[must_use]
+    pub fn clients_at(&self, level: f64) -> u32 {
+        self.clients.at_level(level, self.most())
+    }
+
+    /// Returns a walk through the time in which a client is under load. Its level is 1 there.
+    #[must_use]
+    pub fn presence(&self, client: u32) -> StageWalk {
+        let turns = self.turns(client).into_iter().zip(1..);
+        let places = turns.map(|(turn, number)| StagePlace {
+            unit: self.unit,
+            number,
+            begin: turn.begin,
+            length: turn.end.saturating_sub(turn.begin),
+            from: 1.0,
+            to: 1.0,
+        });
+        StageWalk::along(places.collect())
     }
 
     /// Returns a walk along the line of a rate, from its start.

@@ -7,6 +7,7 @@ mod population;
 mod problem;
 mod searched;
 mod shares;
+mod staged;
 
 use std::time::Duration;
 
@@ -20,7 +21,7 @@ use crate::lists::clients::ClientList;
 use crate::lists::rates::RateList;
 use crate::load::{LoadModel, Ramp, Rate, Spacing};
 use crate::options::{duration, from_text, options};
-use crate::stages::{Stages, StagesPurpose};
+use crate::stages::Stages;
 use crate::unit::LoadUnit;
 use crate::units::Size;
 use crate::workload::{Timing, Workload};
@@ -371,15 +372,6 @@ impl Work {
     pub fn closes(&self) -> bool {
         let mut populations = self.populations.iter();
         populations.any(|population| population.workload.closes())
-    }
-
-    /// Returns the stages that the only population follows, if there are any. Those of a soak are
-    /// rows of an even load. A population with a number of clients keeps it.
-    #[must_use]
-    pub fn lines(&self) -> Option<&Stages> {
-        let stages = self.stages.as_ref()?;
-        let is_moved = stages.purpose == StagesPurpose::Lines && self.only().is_moved();
-        is_moved.then_some(stages)
     }
 
     /// Returns the length of the longest possible window.

@@ -238,6 +238,139 @@ fn populations_begin_with_the_stages_that_they_follow() {
     }
 }
 
+/// Two of ten clients have no share. The others are 60 and 20 percent of all at the start.
+const MOVED: &str = r#"
+[[population]]
+name = "office"
+profile = "read-4k"
+share = 60
+[[population]]
+name = "backup"
+profile = "read-4k"
+clients = 2
+rate = "20/client"
+[[population]]
+name = "editors"
+profile = "frames.toml"
+share = 20
+"#;
+
+const FRAMES: &str = "stream = { frame = \"4KiB\", fps = 40 }\n";
+
+/// Returns a value of each population in each stage.
+fn of_populations(doc: &Value, of: impl Fn(&Value) -> f64) -> Vec<Vec<f64>> {
+    let of_point = |point: &Value| {
+        point["populations"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(&of)
+            .collect()
+    };
+    doc["load_points"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(of_point)
+        .collect()
+}
+
+#[test]
+fn populations_divide_the_clients_of_each_level() {
+    let (server, place) = (server(), Place::new());
+    place.write("moved.toml", MOVED);
+    place.write("frames.toml", FRAMES);
+    let options = [
+        "-c=10",
+        "--stages=1s:22,0s:2,1s:2,1s:22,0s:12,1s:12",
+        "--json=-",
+    ];
+    let run = ["run", &server.url(), "-p=moved.toml", "--threads=2"];
+    let doc = json(
+        &place
+            .smbench_as(server.password(), &[&run[..], &options].concat())
+            .stdout,
+    );
+    let clients = of_populations(&doc, |part| part["clients"].as_f64().unwrap());
+    assert_eq!(clients[0], [15.0, 2.0, 5.0]);
+    assert_eq!(clients[1], [0.0, 2.0, 0.0]);
+    assert_eq!(clients[2], [15.0, 2.0, 5.0]);
+    let all = column(&doc, |point| point["clients"].as_f64().unwrap());
+    assert_eq!(all, [22.0, 2.0, 22.0, 12.0]);
+    for (of_each, all) in clients.iter().zip(all) {
+        assert_eq!(of_each.iter().sum::<f64>(), all);
+    }
+    let frames = column(&doc, |point| {
+        point["streams"]["frames"].as_f64().unwrap_or(0.0)
+    });
+    let operations = of_populations(&doc, |part| {
+        part["ops"]["read"]["count"].as_f64().unwrap_or(0.0)
+    });
+    for (stage, counts) in operations.iter().enumerate() {
+        // Two clients of 20 operations per second, in stages of a second.
+        assert!((counts[1] - 40.0).abs() <= 4.0, "{stage}: {counts:?}");
+    }
+    // Editors fall silent with the level: nothing is due, and what was under way has ended.
+    assert!(
+        operations[1][0] <= 15.0 && operations[1][2] <= 5.0,
+        "{operations:?}"
+    );
+    assert_eq!(frames[1], 0.0);
+    // The fourth stage has 2 or 3 streams of 40 frames per second.
+    assert!((76.0..=124.0).contains(&frames[3]), "{frames:?}");
+    let invalid = column(&doc, |point| f64::from(u8::from(point["valid"] == false)));
+    assert_eq!(invalid, [0.0; 4], "{doc:#}");
+}
+
+/// A stage without clients is a pause.
+#[test]
+fn a_stage_of_no_clients_is_valid() {
+    let doc = run(&server(), &["--stages=1s:4,0s:0,2s:0,1s:4"]);
+    let operations = column(&doc, |point| {
+        point["ops"]["read"]["count"].as_f64().unwrap_or(0.0)
+    });
+    assert!(
+        operations[1] <= 4.0 && operations[2] > 4.0,
+        "{operations:?}"
+    );
+    assert!(
+        doc["load_points"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|point| point["valid"] == true)
+    );
+}
+
+/// Rows of a soak have the frames that were due in them, and a condition judges each row.
+#[test]
+fn rows_of_a_soak_have_their_frames() {
+    let (server, place) = (server(), Place::new());
+    place.write("frames.toml", FRAMES);
+    let url = server.url();
+    let run = [
+        "run",
+        &url,
+        "-p=frames.toml",
+        "--threads=1",
+        "-c=3",
+        "--soak=10s",
+    ];
+    let options = [
+        "--fail-if=late > 1000000",
+        "--fail-if=p99 > 1ns",
+        "--json=-",
+    ];
+    let said = place.smbench_as(server.password(), &[&run[..], &options].concat());
+    assert_eq!(said.code(), Some(1), "{said:?}");
+    let doc = json(&said.stdout);
+    for frames in column(&doc, |point| point["streams"]["frames"].as_f64().unwrap()) {
+        assert!((frames - 120.0).abs() <= 3.0, "{doc:#}");
+    }
+    assert_eq!(doc["conditions"][0]["outcome"], "passed");
+    assert_eq!(doc["conditions"][1]["outcome"], "failed");
+}
+
 #[test]
 fn a_soak_has_the_clients_that_its_populations_say() {
     let place = Place::new();

@@ -357,8 +357,14 @@ fn lost_clients(dropouts: &[Dropout], clients: u32) -> Option<String> {
     ))
 }
 
-/// Returns what is wrong with operations, if anything is.
+/// Returns what is wrong with operations, if anything is. Without any, that is wrong too.
 fn objection_to(ops: &Tally, excuse: Excuse) -> Option<String> {
+    trouble_in(ops, excuse)
+        .or_else(|| (ops.window_all().count() == 0).then(|| nothing_completed(ops)))
+}
+
+/// Returns what is wrong with operations that may be none.
+fn trouble_in(ops: &Tally, excuse: Excuse) -> Option<String> {
     if let Some(failed) = failed(ops, excuse) {
         let first = ops.wrong_places().first();
         let first = first.map_or_else(String::new, |place| {
@@ -371,15 +377,12 @@ fn objection_to(ops: &Tally, excuse: Excuse) -> Option<String> {
     }
     let losses = ops.losses().all();
     let away: u64 = losses.map(|(_, of)| of.still_away()).sum();
-    if away > 0 {
-        let were = if away == 1 {
-            "client that lost its connection was"
-        } else {
-            "clients that lost their connection were"
-        };
-        return Some(format!("{away} {were} not back when the load ended"));
-    }
-    (ops.window_all().count() == 0).then(|| nothing_completed(ops))
+    let were = if away == 1 {
+        "client that lost its connection was"
+    } else {
+        "clients that lost their connection were"
+    };
+    (away > 0).then(|| format!("{away} {were} not back when the load ended"))
 }
 
 /// Returns whether the clients of a population end after an amount of work.

@@ -10,16 +10,12 @@ use smbench_model::record::FrameTally;
 pub(super) struct Frames {
     /// Time from when a frame is due to its instant.
     buffered: Nanos,
+    /// Time after which a stream that had no frame due has rested.
+    rested: Nanos,
+    /// When the last frame was due.
+    last_due: Nanos,
     /// When the last new frame was there.
     shown: Option<Nanos>,
-    tally: FrameTally,
-}
-
-/// Whether a frame counts: it was due in the window.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum FrameCounts {
-    Yes,
-    No,
 }
 
 impl Frames {
@@ -28,8 +24,9 @@ impl Frames {
         let stream = load.stream()?;
         Some(Box::new(Self {
             buffered: Nanos(stream.buffered_ns().round() as u64),
+            rested: Nanos((stream.frame_time_ns() * 1.5).ceil() as u64),
+            last_due: Nanos(0),
             shown: None,
-            tally: FrameTally::default(),
         }))
     }
 
@@ -38,49 +35,50 @@ impl Frames {
         self.shown = None;
     }
 
-    /// Counts a frame that was due at `due` and done at `now`.
-    pub(super) fn done(&mut self, due: Nanos, now: Nanos, counts: FrameCounts) {
+    /// Notes that a frame is due. A stream whose frames were not due for a while, as between the
+    /// turns of its client, has no gap then.
+    fn due(&mut self, due: Nanos) {
+        if due.since(self.last_due) > self.rested {
+            self.rest();
+        }
+        self.last_due = self.last_due.max(due);
+    }
+
+    /// Returns the counts of a frame that was due at `due` and done at `now`.
+    pub(super) fn done(&mut self, due: Nanos, now: Nanos) -> FrameTally {
+        self.due(due);
         let instant = due + self.buffered;
         let shown = instant.max(now);
-        let gap = self.shown.map_or(Nanos(0), |last| shown.since(last));
+        let gap_max = self.shown.map_or(Nanos(0), |last| shown.since(last));
         self.shown = Some(self.shown.map_or(shown, |last| last.max(shown)));
-        if counts == FrameCounts::No {
-            return;
-        }
-        let tally = &mut self.tally;
-        tally.frames += 1;
-        tally.late += u64::from(now > instant);
-        tally.late_max = tally.late_max.max(now.since(instant));
-        tally.gap_max = tally.gap_max.max(gap);
-        let ahead = instant.since(now);
-        tally.ahead_min = Some(tally.ahead_min.map_or(ahead, |least| least.min(ahead)));
-    }
-
-    /// Counts a frame that was due at `due` and failed, or was given up, at `now`.
-    pub(super) fn missed(&mut self, due: Nanos, now: Nanos, counts: FrameCounts) {
-        if counts == FrameCounts::No {
-            return;
-        }
-        let tally = &mut self.tally;
-        tally.frames += 1;
-        tally.late += 1;
-        tally.missing += 1;
-        tally.ahead_min = Some(Nanos(0));
-        let last = self.shown.unwrap_or(due);
-        tally.gap_max = tally.gap_max.max(now.since(last));
-    }
-
-    /// Returns the counts of the client.
-    pub(super) fn tally(&self) -> FrameTally {
         FrameTally {
-            streams_late: u64::from(self.tally.late > 0),
-            ..self.tally
+            frames: 1,
+            late: u64::from(now > instant),
+            late_max: now.since(instant),
+            gap_max,
+            ahead_min: Some(instant.since(now)),
+            ..FrameTally::default()
+        }
+    }
+
+    /// Returns the counts of a frame that was due at `due` and failed, or was given up, at `now`.
+    pub(super) fn missed(&mut self, due: Nanos, now: Nanos) -> FrameTally {
+        self.due(due);
+        FrameTally {
+            frames: 1,
+            late: 1,
+            missing: 1,
+            gap_max: now.since(self.shown.unwrap_or(due)),
+            ahead_min: Some(Nanos(0)),
+            ..FrameTally::default()
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::ops::Add as _;
+
     use smbench_model::load::stream::{FrameStream, StreamLayout, StreamStart};
 
     use super::*;
@@ -103,38 +101,35 @@ mod tests {
     fn a_frame_is_late_after_its_instant_and_not_at_it() {
         let mut frames = frames();
         // Due at 0, 10 and 20 ms; the instants are 20, 30 and 40 ms.
-        for (due, done) in [(0, 5 * MS), (10, 30 * MS), (20, 40 * MS + 1)] {
-            frames.done(Nanos(due * MS), Nanos(done), FrameCounts::Yes);
-        }
-        let tally = frames.tally();
+        let ends = [(0, 5 * MS), (10, 30 * MS), (20, 40 * MS + 1)];
+        let all = ends.map(|(due, done)| frames.done(Nanos(due * MS), Nanos(done)));
+        let tally = all.into_iter().fold(FrameTally::default(), FrameTally::add);
         assert_eq!((tally.frames, tally.late, tally.missing), (3, 1, 0));
-        assert_eq!((tally.late_max, tally.streams_late), (Nanos(1), 1));
+        assert_eq!(tally.late_max, Nanos(1));
         assert_eq!(tally.gap_max, Nanos(10 * MS + 1));
         assert_eq!(tally.ahead_min, Some(Nanos(0)));
     }
 
     #[test]
-    fn frames_before_the_window_only_begin_the_gap() {
+    fn a_stream_that_rested_has_no_gap() {
         let mut frames = frames();
-        frames.done(Nanos(0), Nanos(90 * MS), FrameCounts::No);
-        assert_eq!(frames.tally(), FrameTally::default());
-        frames.done(Nanos(80 * MS), Nanos(95 * MS), FrameCounts::Yes);
-        let tally = frames.tally();
-        assert_eq!((tally.frames, tally.late), (1, 0));
-        assert_eq!(tally.gap_max, Nanos(10 * MS));
-        assert_eq!(tally.ahead_min, Some(Nanos(5 * MS)));
+        frames.done(Nanos(80 * MS), Nanos(95 * MS));
+        let next = frames.done(Nanos(90 * MS), Nanos(95 * MS));
+        assert_eq!(next.gap_max, Nanos(10 * MS));
+        // Its client had another turn, two seconds later.
+        let later = frames.done(Nanos(2090 * MS), Nanos(2095 * MS));
+        assert_eq!((later.gap_max, later.late), (Nanos(0), 0));
+        let next = frames.done(Nanos(2100 * MS), Nanos(2125 * MS));
+        assert_eq!((next.gap_max, next.late), (Nanos(15 * MS), 1));
     }
 
     #[test]
     fn a_frame_that_never_comes_is_late_and_missing() {
         let mut frames = frames();
-        frames.done(Nanos(0), Nanos(5 * MS), FrameCounts::Yes);
-        frames.missed(Nanos(10 * MS), Nanos(70 * MS), FrameCounts::Yes);
-        let tally = frames.tally();
+        let first = frames.done(Nanos(0), Nanos(5 * MS));
+        let tally = first + frames.missed(Nanos(10 * MS), Nanos(70 * MS));
         assert_eq!((tally.frames, tally.late, tally.missing), (2, 1, 1));
         assert_eq!(tally.gap_max, Nanos(50 * MS));
         assert_eq!(tally.ahead_min, Some(Nanos(0)));
-        let twice = tally + tally;
-        assert_eq!((twice.frames, twice.streams_late), (4, 2));
     }
 }

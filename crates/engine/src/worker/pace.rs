@@ -24,7 +24,7 @@ use smbench_model::trace::Trace;
 use smbench_model::workload::Replay;
 
 use bursts::Bursts;
-use line::RateLine;
+use line::{RateLine, RateStretch};
 use recorded::Instants;
 use turns::StageTurns;
 
@@ -64,7 +64,7 @@ impl Pace {
         let load = plan.only().load;
         if let (LoadModel::Closed { think }, Some(stages)) = (load, plan.work.lines()) {
             let gaps = think.map(|think| Gaps::thinking(think, plan, client));
-            let turns = StageTurns::new(stages, client, clients, starts, gaps);
+            let turns = StageTurns::new(stages, client, starts, gaps);
             return Self::Turns(Box::new(turns));
         }
         match load {
@@ -94,7 +94,7 @@ impl Pace {
                 let turn = f64::from(client) / f64::from(clients.max(1));
                 let mut arrivals = Arrivals::new(gaps, starts, turn);
                 if let Some(stages) = plan.work.lines() {
-                    arrivals.follow(stages, starts);
+                    arrivals.follow(RateLine::of(stages, client), starts);
                 }
                 Self::Rate(arrivals)
             }
@@ -105,7 +105,11 @@ impl Pace {
                     StreamStart::Spread => f64::from(client) / f64::from(clients.max(1)),
                     StreamStart::Together => 0.0,
                 };
-                Self::Rate(Arrivals::new(gaps, starts, turn))
+                let mut arrivals = Arrivals::new(gaps, starts, turn);
+                if let Some(stages) = plan.work.lines() {
+                    arrivals.follow(RateLine::of(stages, client), starts);
+                }
+                Self::Rate(arrivals)
             }
         }
     }
@@ -176,7 +180,7 @@ pub(crate) struct Arrivals {
     /// Fraction of a nanosecond to add to `next`.
     fraction_ns: f64,
     /// The line that the rate follows, if it is not even.
-    line: Option<Box<RateLine>>,
+    line: Option<Box<RateStretch>>,
 }
 
 impl Arrivals {

@@ -28,6 +28,17 @@ pub struct FrameTally {
     pub ahead_min: Option<Nanos>,
 }
 
+impl FrameTally {
+    /// Returns the counts of one client, which is a stream.
+    #[must_use]
+    pub fn of_client(self) -> Self {
+        Self {
+            streams_late: u64::from(self.late > 0),
+            ..self
+        }
+    }
+}
+
 impl Add for FrameTally {
     type Output = Self;
 

@@ -3,8 +3,8 @@
 use std::time::{Duration, SystemTime};
 
 use super::{
-    ClientUsage, Fairness, GeneratorRecord, LoadPointRecord, PopulationRecord, Punctuality, Tally,
-    TcpRecord,
+    ClientUsage, Dropout, Fairness, GeneratorRecord, LoadPointRecord, PopulationRecord,
+    Punctuality, Tally, TcpRecord,
 };
 use crate::cpu::ServerCpuRecord;
 use crate::load::{Rate, RateScope};
@@ -15,6 +15,8 @@ use crate::stages::{StagePlace, StageUnit};
 pub struct StageRecord {
     /// The stage.
     pub place: StagePlace,
+    /// Time from the start of the load to its end, with ramps.
+    pub until: Duration,
     /// How much of it was measured.
     pub window: Duration,
     /// Wall-clock time at which it began.
@@ -50,9 +52,20 @@ pub struct StageMemory {
     pub server_handles: Option<u64>,
 }
 
+impl StageRecord {
+    /// Returns the clients that were lost before its end, or at an unknown time.
+    fn lost(&self, all: &[Dropout]) -> Vec<Dropout> {
+        let end = self.until.as_secs_f64();
+        let is_before = |one: &&Dropout| one.after_s.is_none_or(|after_s| after_s < end);
+        all.iter().filter(is_before).cloned().collect()
+    }
+}
+
 /// The part of a population in a stage.
 #[derive(Clone, Debug)]
 pub struct PopulationStage {
+    /// Its clients under load at the end of the stage.
+    pub clients: u32,
     /// Its operations.
     pub ops: Tally,
     /// How punctual its actions were that are due by the clock.
@@ -69,10 +82,11 @@ impl LoadPointRecord {
             return vec![self];
         }
         let last = stages.len() - 1;
-        let is_of_all = !self.dropouts.is_empty();
         let points = stages.into_iter().enumerate().map(|(index, stage)| {
             let whole = self.invalid.clone();
-            let whole = whole.filter(|_| is_of_all || index == last);
+            // A client that is lost lacks in the stages after that too.
+            let lacks = !stage.lost(&self.dropouts).is_empty();
+            let whole = whole.filter(|_| lacks || index == last);
             self.of_stage(StageRecord {
                 invalid: stage.invalid.clone().or(whole),
                 ..stage
@@ -87,19 +101,26 @@ impl LoadPointRecord {
         let interval = self.series.interval.as_secs().max(1);
         let from = (stage.place.begin.as_secs() / interval) as usize;
         let intervals = from..(stage.place.end().as_secs() / interval) as usize;
+        let dropouts = stage.lost(&self.dropouts);
+        let lost_of_each = self.populations.iter().map(|one| stage.lost(&one.dropouts));
+        let lost_of_each: Vec<_> = lost_of_each.collect();
         let populations = self.populations.iter().zip(stage.populations);
-        let populations = populations.map(|(population, of_stage)| PopulationRecord {
+        let populations = populations.zip(lost_of_each);
+        let populations = populations.map(|((population, of_stage), dropouts)| PopulationRecord {
             name: population.name.clone(),
-            clients: population.clients,
-            clients_served: population.clients_served,
-            dropouts: population.dropouts.clone(),
+            clients: of_stage.clients,
+            clients_served: population.clients_served.min(of_stage.clients),
+            dropouts,
             punctuality: of_stage.punctuality,
             series: population.series.part(intervals.clone()),
             ops: of_stage.ops,
         });
+        let populations: Vec<_> = populations.collect();
+        let of_populations = populations.iter().map(|one| one.clients).sum();
         Self {
             clients: match stage.place.unit {
-                StageUnit::Clients => stage.place.to as u32,
+                StageUnit::Clients if populations.is_empty() => stage.place.to as u32,
+                StageUnit::Clients => of_populations,
                 StageUnit::Rate => self.clients,
             },
             rate: match stage.place.unit {
@@ -111,7 +132,8 @@ impl LoadPointRecord {
             },
             window: stage.window,
             window_opened: stage.window_opened,
-            populations: populations.collect(),
+            dropouts,
+            populations,
             series: self.series.part(intervals),
             // Measured for the whole load only.
             in_flight: Duration::ZERO,

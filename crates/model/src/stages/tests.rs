@@ -7,7 +7,11 @@ fn stages(text: &str) -> Stages {
 }
 
 fn under_load(stages: &Stages, at: Duration, clients: u32) -> usize {
-    let turns = |client| stages.turns(client, clients).into_iter();
+    let stages = Stages {
+        clients: MovedClients::only(clients),
+        ..stages.clone()
+    };
+    let turns = |client| stages.turns(client).into_iter();
     let is_in = |turn: StageTurn| turn.begin <= at && at < turn.end;
     (0..clients)
         .filter(|client| turns(*client).any(is_in))
@@ -142,19 +146,30 @@ fn a_walk_goes_on_where_it_was() {
 
 #[test]
 fn a_client_may_have_several_turns() {
-    let turns = stages("10s:10,10s:0,10s:10").turns(4, 10);
+    let stages = Stages {
+        clients: MovedClients::only(10),
+        ..stages("10s:10,10s:0,10s:10")
+    };
+    let turns = stages.turns(4);
     let seconds: Vec<_> = turns
         .iter()
         .map(|turn| (turn.begin.as_secs_f64(), turn.end.as_secs_f64()))
         .collect();
     assert_eq!(seconds, [(4.5, 15.5), (24.5, 30.0)]);
+    // 11 seconds of the first turn, and 2 of the next one.
+    let mut presence = stages.presence(4);
+    let of_times = [0.0, 5.0, 11.0, 13.0, 17.0].map(|time| presence.time_of(time));
+    assert_eq!(
+        of_times,
+        [Some(4.5), Some(9.5), Some(24.5), Some(26.5), None]
+    );
 }
 
 #[test]
 fn a_soak_is_cut_into_rows() {
     let rows = |seconds| {
         let soak = Stages::soak(8, Duration::from_secs(seconds)).unwrap();
-        assert_eq!((soak.turns(7, 8).len(), soak.most()), (1, 8.0));
+        assert_eq!((soak.turns(7).len(), soak.most()), (1, 8.0));
         let rows: Vec<_> = soak.places().map(|row| row.length.as_secs()).collect();
         (rows[0], rows.len(), rows[rows.len() - 1])
     };

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-use super::{STAGES_MAX, StageStep, StageUnit, Stages, StagesPurpose};
+use super::{MovedClients, STAGES_MAX, StageStep, StageUnit, Stages, StagesPurpose};
 use crate::bounds::{INTERVALS_MAX, PERIOD_MAX};
 use crate::lists::clients::CLIENTS_MAX;
 use crate::load::{RATE_MAX, RATE_MIN};
@@ -109,6 +109,7 @@ impl FromStr for Stages {
             unit,
             begin: 0.0,
             purpose: StagesPurpose::Lines,
+            clients: MovedClients::default(),
             list,
         }
         .check()

@@ -30,7 +30,8 @@ impl StageWalk {
             let left = (operations - self.before).max(0.0);
             let length = place.length.as_secs_f64();
             let of_stage = (place.from + place.to) / 2.0 * length;
-            if left > of_stage || (of_stage == 0.0 && left == of_stage) {
+            // An operation at the end of a stage is due in the next one that has any.
+            if left >= of_stage {
                 self.before += of_stage;
                 self.ahead.pop();
                 continue;

@@ -73,7 +73,10 @@ impl PopulationPlans {
     pub(super) fn streams(&self, point: &LoadPointRecord) -> Option<StreamsDoc> {
         let mut plans = self.0.iter();
         let has_streams = plans.any(|plan| plan.only().load.stream().is_some());
-        has_streams.then(|| point.punctuality.frames.into())
+        let frames = point.punctuality.frames;
+        // Those of a stage are known when the load has ended.
+        let is_known = point.stage.is_none() || frames.frames > 0;
+        (has_streams && is_known).then(|| frames.into())
     }
 
     /// Returns the operations over time, with the buffers of streams if all clients are such.

@@ -4,6 +4,7 @@ mod keys;
 mod passes;
 mod plan;
 pub(crate) mod populations;
+mod stages;
 mod units;
 
 use std::path::Path;

@@ -12,7 +12,7 @@ use smbench_model::stages::{StagePlace, Stages};
 
 use super::cpu_reader::{Seen, StageInstants, StageReading, StageReadings};
 use super::failed::Excuse;
-use super::{excuse, objection_to};
+use super::{excuse, objection_to, trouble_in};
 use crate::machine::{clock, tcp};
 use crate::run::Observer;
 use crate::run::context::Context;
@@ -188,14 +188,21 @@ impl<'a> StageRows<'a> {
                 .clone()
                 .and_then(|_| tcp::between(tcp_opening, tcp_closing))
         });
-        let populations = sums.populations.into_iter();
-        let populations = populations.map(|ops| PopulationStage {
+        let populations = sums.populations.into_iter().enumerate();
+        let work = &self.context.plan.work;
+        let populations = populations.map(|(index, ops)| PopulationStage {
+            clients: work.clients_at_end(index, &place),
             ops,
             punctuality: Punctuality::default(),
         });
         self.records.push(StageRecord {
-            invalid: objection_to(&sums.all, self.excuse),
+            invalid: if place.is_pause() {
+                trouble_in(&sums.all, self.excuse)
+            } else {
+                objection_to(&sums.all, self.excuse)
+            },
             place,
+            until: work.ramp_up + place.end(),
             window: window.into(),
             window_opened: clock::wall_at(begin),
             ops: sums.all,

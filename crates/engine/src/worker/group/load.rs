@@ -114,7 +114,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
             figures.starved = figures.starved + member.waits.starved;
             figures.unsent += u32::from(member.has_unsent());
             figures.punctuality = figures.punctuality + member.punctuality();
-            add_stages(&mut figures.stages, member.stage_punctuality());
+            add_stages(&mut figures.stages, &member.stage_punctuality());
             figures.fairness.add(member.completed, member.busy);
         }
         figures

@@ -2,10 +2,9 @@
 
 use smbench_model::Nanos;
 use smbench_model::operations::RequestResult;
-use smbench_model::record::Punctuality;
+use smbench_model::record::{FrameTally, Punctuality};
 
 use super::Member;
-use crate::worker::frames::{FrameCounts, Frames};
 use crate::worker::pace::{LATE, Pace};
 use crate::worker::slot::Slot;
 
@@ -49,20 +48,24 @@ impl<S> Member<S> {
     }
 
     /// Returns how punctual the client was in each stage; nothing if the load has none.
-    pub(crate) fn stage_punctuality(&self) -> &[Punctuality] {
-        self.staged.as_ref().map_or(&[], |staged| staged.all())
+    pub(crate) fn stage_punctuality(&self) -> Vec<Punctuality> {
+        let stages = self.staged.iter().flat_map(|staged| staged.all());
+        let of_client = |stage: &Punctuality| Punctuality {
+            frames: stage.frames.of_client(),
+            ..*stage
+        };
+        stages.map(of_client).collect()
     }
 
     /// Returns how punctual the client was.
     pub(crate) fn punctuality(&self) -> Punctuality {
-        let frames = self.frames.as_deref().map(Frames::tally);
         let Punctuality { due, answered, .. } = self.punctuality;
         Punctuality {
             slowest_ppm: answered
                 .saturating_mul(1_000_000)
                 .checked_div(due)
                 .map(|ppm| ppm.min(u32::MAX.into()) as u32),
-            frames: frames.unwrap_or_default(),
+            frames: self.punctuality.frames.of_client(),
             ..self.punctuality
         }
     }
@@ -73,26 +76,22 @@ impl<S> Member<S> {
         match went {
             RequestResult::Wrong => self.miss_frame(due, now),
             RequestResult::Well | RequestResult::Pending | RequestResult::Exhausted => {
-                let counts = self.frame_counts(due);
-                if let Some(frames) = &mut self.frames {
-                    frames.done(due, now, counts);
-                }
+                let ended = self.frames.as_mut().map(|frames| frames.done(due, now));
+                self.count_frame(due, ended);
             }
         }
     }
 
     /// Counts a frame that was not done by `now` and never will be.
     pub(crate) fn miss_frame(&mut self, due: Nanos, now: Nanos) {
-        let counts = self.frame_counts(due);
-        if let Some(frames) = &mut self.frames {
-            frames.missed(due, now, counts);
-        }
+        let ended = self.frames.as_mut().map(|frames| frames.missed(due, now));
+        self.count_frame(due, ended);
     }
 
-    fn frame_counts(&self, due: Nanos) -> FrameCounts {
-        match self.window {
-            (open, close) if open <= due && due < close => FrameCounts::Yes,
-            _ => FrameCounts::No,
+    /// Counts a frame that was due in the window.
+    fn count_frame(&mut self, due: Nanos, frame: Option<FrameTally>) {
+        if let Some(frame) = frame.filter(|_| self.is_counted(due)) {
+            self.note(due, |counts| counts.frames = counts.frames + frame);
         }
     }
 

@@ -1,16 +1,38 @@
-//! Arrivals at a rate that follows a line.
+//! Arrivals at a rate that follows a line, or that is there in the turns of a client only.
 
 use smbench_model::Nanos;
-use smbench_model::stages::{StageWalk, Stages};
+use smbench_model::stages::{StageUnit, StageWalk, Stages};
 
 use super::Arrivals;
 use super::turns::AFTER_LOAD;
 
-/// The line of a rate, and the start of the load.
+/// The line of a rate.
 pub(super) struct RateLine {
     walk: StageWalk,
-    /// The highest rate.
+    /// The highest level.
     most: f64,
+}
+
+impl RateLine {
+    /// Returns the line of the rate of a client. Stages with numbers of clients leave its rate as
+    /// it is, in the time in which it is under load.
+    pub(super) fn of(stages: &Stages, client: u32) -> Self {
+        match stages.unit {
+            StageUnit::Rate => Self {
+                walk: stages.walk(),
+                most: stages.most(),
+            },
+            StageUnit::Clients => Self {
+                walk: stages.presence(client),
+                most: 1.0,
+            },
+        }
+    }
+}
+
+/// A line, and where arrivals are on it.
+pub(super) struct RateStretch {
+    line: RateLine,
     starts: Nanos,
     /// The next arrival in time at the highest rate, and the fraction of a nanosecond.
     pub(super) at_most: (Nanos, f64),
@@ -20,10 +42,9 @@ impl Arrivals {
     /// Lets the arrivals follow the line of a rate that begins at `starts`. Their distances in
     /// operations stay as they are: those of an even rate at the highest level are stretched, so
     /// that Poisson arrivals stay Poisson.
-    pub(super) fn follow(&mut self, stages: &Stages, starts: Nanos) {
-        self.line = Some(Box::new(RateLine {
-            walk: stages.walk(),
-            most: stages.most(),
+    pub(super) fn follow(&mut self, line: RateLine, starts: Nanos) {
+        self.line = Some(Box::new(RateStretch {
+            line,
             starts,
             at_most: (self.next, self.fraction_ns),
         }));
@@ -33,15 +54,16 @@ impl Arrivals {
     /// Moves the next arrival to where the line has as many operations before it as the highest
     /// rate has before its place.
     pub(super) fn stretch(&mut self) {
-        let Some(line) = &mut self.line else {
+        let Some(stretch) = &mut self.line else {
             return;
         };
-        let (next, fraction_ns) = line.at_most;
-        let passed_s = (next.since(line.starts).0 as f64 + fraction_ns) / 1e9;
+        let (next, fraction_ns) = stretch.at_most;
+        let passed_s = (next.since(stretch.starts).0 as f64 + fraction_ns) / 1e9;
+        let line = &mut stretch.line;
         let at_s = line.walk.time_of(passed_s * line.most);
         (self.next, self.fraction_ns) = match at_s {
-            Some(at_s) => (line.starts + Nanos((at_s * 1e9) as u64), 0.0),
-            None => (line.starts + AFTER_LOAD.into(), 0.0),
+            Some(at_s) => (stretch.starts + Nanos((at_s * 1e9) as u64), 0.0),
+            None => (stretch.starts + AFTER_LOAD.into(), 0.0),
         };
     }
 }
@@ -70,7 +92,7 @@ mod tests {
         for seed in 0..20 {
             let gaps = Gaps::new(1e9 / 200.0, Spacing::Exponential, seed, 0);
             let mut arrivals = Arrivals::new(gaps, Nanos(7), 0.0);
-            arrivals.follow(&stages, Nanos(7));
+            arrivals.follow(RateLine::of(&stages, 0), Nanos(7));
             let instants =
                 std::iter::from_fn(|| Some(arrivals.take().since(Nanos(7)).as_secs_f64()));
             let areas: Vec<f64> = instants.take_while(|at| *at < 150.0).map(area).collect();

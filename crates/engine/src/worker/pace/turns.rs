@@ -24,16 +24,10 @@ pub(crate) struct StageTurns {
 
 impl StageTurns {
     /// Makes the turns of a client. The load begins at `begin`.
-    pub(crate) fn new(
-        stages: &Stages,
-        client: u32,
-        clients: u32,
-        begin: Nanos,
-        think: Option<Gaps>,
-    ) -> Self {
+    pub(crate) fn new(stages: &Stages, client: u32, begin: Nanos, think: Option<Gaps>) -> Self {
         Self {
             begin,
-            turns: stages.turns(client, clients).into(),
+            turns: stages.turns(client).into(),
             at: 0,
             think,
         }
@@ -73,13 +67,16 @@ impl StageTurns {
 
 #[cfg(test)]
 mod tests {
+    use smbench_model::stages::MovedClients;
+
     use super::*;
 
     #[test]
     fn a_client_rests_between_its_turns() {
-        let stages: Stages = "10s:10,10s:0,10s:10".parse().unwrap();
+        let mut stages: Stages = "10s:10,10s:0,10s:10".parse().unwrap();
+        stages.clients = MovedClients::only(10);
         let second = |seconds: f64| Nanos((seconds * 1e9) as u64) + Nanos(7);
-        let mut turns = StageTurns::new(&stages, 4, 10, Nanos(7), None);
+        let mut turns = StageTurns::new(&stages, 4, Nanos(7), None);
         assert_eq!(turns.first(), second(4.5));
         assert_eq!(turns.next(second(5.0)), second(5.0));
         assert_eq!(turns.next(second(15.4)), second(15.4));

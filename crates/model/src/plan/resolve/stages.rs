@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use super::PlanSources;
+use super::shares::clients_of;
 use crate::limits::Limits;
 use crate::load::LoadModel;
 use crate::plan::{Plan, PlanError};
 use crate::profile::Profile;
-use crate::spec::RunOptions;
+use crate::spec::{PopulationSpec, RunOptions};
 use crate::stages::{StageUnit, Stages, StagesPurpose};
 use crate::target::Target;
 use crate::work::{Population, WorkProblem, WorkSpec};
@@ -50,6 +51,9 @@ impl PlanSources<'_> {
             ..self.options.clone()
         };
         let mut profile: Profile = self.profile.clone();
+        if stages.purpose == StagesPurpose::Lines {
+            divide_at_start(&mut profile.spec.population, &stages);
+        }
         (profile.spec.run.work.stages, profile.spec.run.work.soak) = (None, None);
         let mut plan = Plan::resolve_level(&profile, &options, target, limits, cores)?;
         let stages = match stages.purpose {
@@ -182,22 +186,17 @@ impl PlanSources<'_> {
             "stages"
         };
         let fail = |why| Err(self.in_option(option, WorkProblem::Stages(why).into()));
+        let lines = stages.filter(|stages| stages.purpose == StagesPurpose::Lines);
         for population in &plan.work.populations {
-            let follows = match (&population.load, option) {
-                (_, "soak") | (LoadModel::Closed { .. }, _) => true,
-                (LoadModel::Rate { .. }, _) => {
-                    stages.is_some_and(|stages| stages.unit == StageUnit::Rate)
-                }
+            let stays = lines.is_none() || !population.is_moved();
+            let follows = match (&population.load, lines.map(|lines| lines.unit)) {
+                (LoadModel::Closed { .. } | LoadModel::Rate { .. }, _) => true,
+                (LoadModel::Stream(_), unit) => unit == Some(StageUnit::Clients),
                 _ => false,
             };
-            if !follows && matches!(population.load, LoadModel::Rate { .. }) {
+            if !stays && !follows {
                 return fail(
-                    "a population at a rate does not follow numbers of clients: give it no rate",
-                );
-            }
-            if !follows {
-                return fail(
-                    "a recording with its times and a stream keep their own pace, without stages",
+                    "a recording keeps its own times, and a stream its rate: neither follows these",
                 );
             }
             if population.ends_with_its_work() {
@@ -213,7 +212,6 @@ impl PlanSources<'_> {
                 "populations have rates of their own: give stages with numbers of clients",
             );
         }
-        let lines = stages.filter(|stages| stages.purpose == StagesPurpose::Lines);
         let mut populations = plan.work.populations.iter();
         if lines.is_some() && !populations.clone().any(Population::is_moved) {
             return fail("no population has a share of the clients, so that none could change");
@@ -223,7 +221,8 @@ impl PlanSources<'_> {
             replay.is_some_and(|replay| replay.recording.has_pauses())
                 || workload.pattern().is_some()
         };
-        if lines.is_some() && populations.any(|one| has_pauses(&one.workload)) {
+        let paused = |one: &Population| one.is_moved() && has_pauses(&one.workload);
+        if lines.is_some() && populations.any(paused) {
             return fail(
                 "a recording with pauses and a pattern keep their own pace, without stages",
             );
@@ -236,4 +235,17 @@ impl PlanSources<'_> {
         }
         Ok(())
     }
+}
+
+/// Lets shares that fit the clients at the start of stages divide those of the highest level.
+/// Beside a number of clients, shares may be percent of all clients, which fits one level only.
+fn divide_at_start(tables: &mut [PopulationSpec], stages: &Stages) {
+    let fits = |level: f64| clients_of(tables, &[level as u32], true).is_ok();
+    let fits_start = stages.unit == StageUnit::Clients && fits(stages.begin);
+    if fits(stages.most()) || !fits_start {
+        return;
+    }
+    let sum: f64 = tables.iter().filter_map(|table| table.share).sum();
+    let shares = tables.iter_mut().filter_map(|table| table.share.as_mut());
+    shares.for_each(|share| *share *= 100.0 / sum);
 }

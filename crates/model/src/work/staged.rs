@@ -1,0 +1,48 @@
+//! The stages of the work, as each population sees them.
+
+use super::{Population, Work};
+use crate::stages::{MovedClients, StagePlace, StageUnit, Stages, StagesPurpose};
+
+impl Work {
+    /// Returns the stages that the only population follows, if there are any. Those of a soak are
+    /// rows of an even load. A population with a number of clients keeps it.
+    #[must_use]
+    pub fn lines(&self) -> Option<&Stages> {
+        let stages = self.stages.as_ref()?;
+        let is_moved = stages.purpose == StagesPurpose::Lines && self.only().is_moved();
+        is_moved.then_some(stages)
+    }
+
+    /// Returns the stages as the population with this index sees them.
+    pub(crate) fn stages_of(&self, index: usize) -> Option<Stages> {
+        let mut stages = self.stages.clone()?;
+        // A population that was taken from several knows the others.
+        if self.populations.len() > 1 || stages.clients.moved.is_empty() {
+            let (moved, others): (Vec<_>, Vec<_>) =
+                self.populations.iter().partition(|one| one.is_moved());
+            let before = self.populations[..index].iter();
+            stages.clients = MovedClients {
+                fixed: others.into_iter().map(Population::max_clients).sum(),
+                moved: moved.into_iter().map(Population::max_clients).collect(),
+                index: before.filter(|one| one.is_moved()).count(),
+            };
+        }
+        Some(stages)
+    }
+
+    /// Returns how many clients of the population with this index a stage has at its end.
+    #[must_use]
+    pub fn clients_at_end(&self, index: usize, place: &StagePlace) -> u32 {
+        let population = &self.populations[index];
+        match self.stages_of(index) {
+            Some(stages)
+                if stages.purpose == StagesPurpose::Lines
+                    && stages.unit == StageUnit::Clients
+                    && population.is_moved() =>
+            {
+                stages.clients_at(place.to)
+            }
+            _ => population.max_clients(),
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! Stages and soaks: which rows are valid, and what conditions and trends are about.
+
+use std::time::{Duration, SystemTime};
+
+use smbench_model::Nanos;
+use smbench_model::kind::OpKind;
+use smbench_model::record::{
+    Dropout, LoadPointRecord, OperationFailure, Phase, Punctuality, StageMemory, StageRecord,
+};
+use smbench_model::stages::Stages;
+use smbench_protocol::NtStatus;
+use smbench_report::{RunDoc, Threshold};
+
+use crate::samples::{book, document, point, run};
+
+const ROWS: u32 = 10;
+
+/// Returns a soak of ten rows of a second, after a ramp of two seconds.
+fn soak(change: impl Fn(u32, &mut StageRecord)) -> LoadPointRecord {
+    let stages = Stages::soak(8, Duration::from_secs(ROWS.into())).unwrap();
+    let whole = point(8, 1, 400);
+    let row = |place: smbench_model::stages::StagePlace| {
+        let mut row = StageRecord {
+            place,
+            until: Duration::from_secs(2) + place.end(),
+            window: place.length,
+            window_opened: SystemTime::UNIX_EPOCH,
+            ops: whole.ops.clone(),
+            punctuality: Punctuality::default(),
+            populations: Vec::new(),
+            invalid: None,
+            client: whole.client,
+            machine_busy: None,
+            server_cpu: whole.server_cpu.clone(),
+            tcp: None,
+            memory: StageMemory::default(),
+        };
+        change(place.number, &mut row);
+        row
+    };
+    LoadPointRecord {
+        stages: stages.places().map(row).collect(),
+        ..whole
+    }
+}
+
+/// Returns the document of a soak.
+fn doc(whole: LoadPointRecord) -> RunDoc {
+    let mut record = run(whole.into_stages());
+    record.plan.work.stages = Stages::soak(8, Duration::from_secs(ROWS.into())).ok();
+    document(&record)
+}
+
+fn valid(doc: &RunDoc) -> Vec<bool> {
+    doc.load_points.iter().map(|row| row.valid).collect()
+}
+
+#[test]
+fn a_client_that_drops_out_voids_the_rows_from_then_on() {
+    let lost = |after_s| Dropout {
+        client: 3,
+        reason: "connection reset by the server".to_owned(),
+        after_s,
+    };
+    let with = |after_s| {
+        doc(LoadPointRecord {
+            dropouts: vec![lost(after_s)],
+            invalid: Some("1 of 8 clients dropped out".to_owned()),
+            ..soak(|_, _| {})
+        })
+    };
+    // 6.5 s of the window, which is the seventh row.
+    let late = with(Some(8.5));
+    assert_eq!(
+        valid(&late),
+        [[true; 5], [true, false, false, false, false]].concat()
+    );
+    let of_rows: Vec<_> = late
+        .load_points
+        .iter()
+        .map(|row| row.dropouts.len())
+        .collect();
+    assert_eq!(of_rows, [0, 0, 0, 0, 0, 0, 1, 1, 1, 1]);
+    // In the ramp, and at an unknown time.
+    assert_eq!(valid(&with(Some(1.0))), [false; 10]);
+    assert_eq!(valid(&with(None)), [false; 10]);
+}
+
+#[test]
+fn errors_drift_though_their_rows_are_not_valid() {
+    let doc = doc(soak(|number, row| {
+        for _ in 0..number * 10 {
+            book(&mut row.ops, Phase::Window, |recorder| {
+                let failure = OperationFailure::Status(NtStatus(0xc000_0022));
+                recorder.failure(OpKind::Read, failure);
+            });
+        }
+        row.invalid = Some("operations failed".to_owned());
+    }));
+    assert_eq!(valid(&doc), [false; 10]);
+    let soak = doc.soak.as_ref().unwrap();
+    let errors = soak
+        .trends
+        .iter()
+        .find(|trend| trend.name == "errors_per_s");
+    assert!(errors.unwrap().drifts, "{soak:?}");
+    assert_eq!((soak.rows, soak.steady), (ROWS, Some(false)));
+    let growth: Threshold = "errors > +5%/h".parse().unwrap();
+    assert!(growth.judge(&doc).failed);
+}
+
+#[test]
+fn each_row_of_a_soak_is_judged() {
+    let slow = doc(soak(|number, row| {
+        if number == 4 {
+            for _ in 0..100 {
+                book(&mut row.ops, Phase::Window, |recorder| {
+                    recorder.success(OpKind::Read, 4096, Nanos(80_000_000));
+                });
+            }
+        }
+    }));
+    let words = |condition: &str| {
+        let threshold: Threshold = condition.parse().unwrap();
+        threshold.judge(&slow).to_string()
+    };
+    // The row with the slow reads has the highest rate, and is not the worst in that.
+    assert_eq!(
+        words("p99 > 50ms"),
+        "failed   p99 > 50ms: 80.0 ms at stage 4 (8 clients)"
+    );
+    assert_eq!(
+        words("ops/s < 5011"),
+        "failed   ops/s < 5011: 5010 at stage 1 (8 clients)"
+    );
+}
