@@ -5,7 +5,8 @@ use std::borrow::Cow;
 
 use crate::curve::{CurveRow, total};
 use crate::doc::{
-    ConcurrencyDoc, FindDoc, LoadPointDoc, OpDoc, PopulationPointDoc, ReachedDoc, is_asked_for,
+    ConcurrencyDoc, FindDoc, LoadPointDoc, OpDoc, PopulationPointDoc, ReachedDoc, StreamsDoc,
+    is_asked_for,
 };
 use crate::latency::{LatencyDoc, pool};
 use crate::statistics::{Estimate, per};
@@ -37,6 +38,7 @@ impl LoadPointDoc {
             ops: part.ops.clone(),
             series: Some(part.series.clone()),
             offered: part.offered,
+            streams: part.streams,
             concurrency: Some(part.concurrency(self.window_s)),
             fairness: None,
             populations: Vec::new(),
@@ -129,6 +131,12 @@ impl<'a> PopulationRow<'a> {
         values.iter().flatten().next()?;
         let rates: Vec<_> = values.iter().map(|value| value.unwrap_or(0.0)).collect();
         Estimate::of(&rates).map(|rates| rates.mean)
+    }
+
+    /// Returns the frames of its streams over all passes; `None` unless each pass has them.
+    pub(crate) fn streams(&self) -> Option<StreamsDoc> {
+        let passes: Option<Vec<_>> = self.passes.iter().map(|(_, part)| part.streams).collect();
+        StreamsDoc::of_all(passes?)
     }
 
     /// Returns what its clients reached of their rate, over the passes in which that was counted.

@@ -110,6 +110,10 @@ impl ThresholdValue {
         }
     }
 
+    const fn is_of_streams(self) -> bool {
+        matches!(self, Self::Late | Self::LateShare)
+    }
+
     const fn is_time(self) -> bool {
         match self {
             Self::Metric(metric) => metric.is_time(),
@@ -219,7 +223,7 @@ impl Threshold {
         {
             return Err(self.not_measured(reason));
         }
-        let is_late = matches!(self.value, ThresholdValue::Late | ThresholdValue::LateShare);
+        let is_late = self.value.is_of_streams();
         let mut populations = plan.work.populations.iter();
         if is_late && populations.all(|one| one.load.stream().is_none()) {
             let reason = format!("profile {} has no stream", plan.work.profile);

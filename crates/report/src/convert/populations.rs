@@ -73,10 +73,7 @@ impl PopulationPlans {
     pub(super) fn streams(&self, point: &LoadPointRecord) -> Option<StreamsDoc> {
         let mut plans = self.0.iter();
         let has_streams = plans.any(|plan| plan.only().load.stream().is_some());
-        let frames = point.punctuality.frames;
-        // Those of a stage are known when the load has ended.
-        let is_known = point.stage.is_none() || frames.frames > 0;
-        (has_streams && is_known).then(|| frames.into())
+        frames(point, point.punctuality).filter(|_| has_streams)
     }
 
     /// Returns the operations over time, with the buffers of streams if all clients are such.
@@ -145,6 +142,7 @@ impl PopulationPlans {
                 served: point.clients_served,
                 dropouts: &point.dropouts,
                 punctuality: point.punctuality,
+                streams: self.streams(point),
             }];
         }
         let parts = self.0.iter().zip(&point.populations);
@@ -157,9 +155,20 @@ impl PopulationPlans {
             served: record.clients_served,
             dropouts: &record.dropouts,
             punctuality: record.punctuality,
+            streams: plan
+                .only()
+                .load
+                .stream()
+                .and_then(|_| frames(point, record.punctuality)),
         };
         parts.map(part).collect()
     }
+}
+
+/// Returns the frames of streams. Those of a stage are known when the load has ended.
+fn frames(point: &LoadPointRecord, of: Punctuality) -> Option<StreamsDoc> {
+    let is_known = point.stage.is_none() || of.frames.frames > 0;
+    is_known.then(|| of.frames.into())
 }
 
 /// Returns how much is in a full buffer of the only population; `None` unless it has streams.
@@ -178,6 +187,7 @@ struct PopulationPart<'a> {
     served: u32,
     dropouts: &'a [Dropout],
     punctuality: Punctuality,
+    streams: Option<StreamsDoc>,
 }
 
 impl PopulationPart<'_> {
@@ -235,6 +245,7 @@ impl PopulationPart<'_> {
             clients_served: self.served,
             dropouts: self.dropouts.to_vec(),
             offered: self.offered(),
+            streams: self.streams,
             reached: self.reached(),
             replayed: self.replayed(),
             caching: (asked != Caching::None).then(|| caching(ops.caching(), asked)),

@@ -20,6 +20,7 @@ use super::plan::{ArrivalsDoc, PlanDoc};
 use super::point::OfferedDoc;
 use super::run::LoopDoc;
 use super::statistics::SeriesDoc;
+use super::stream::StreamsDoc;
 use super::workload::WorkloadDoc;
 use crate::latency::LatencyDoc;
 
@@ -113,6 +114,10 @@ pub struct PopulationPointDoc {
     /// Lateness of its operations that were due by the clock. Absent without due times.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offered: Option<OfferedDoc>,
+    /// Whether its frames were there by their instants. Absent unless its clients are streams, and
+    /// in stages whose load has not ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub streams: Option<StreamsDoc>,
     /// What its clients reached of their rate. Absent unless load points count units.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reached: Option<ReachedDoc>,

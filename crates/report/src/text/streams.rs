@@ -3,15 +3,16 @@
 use super::wrap::wrapped;
 use crate::curve::{Curve, CurveRow};
 use crate::doc::{RunDoc, StreamsDoc};
+use crate::population::PopulationRow;
 use crate::tone::Tone;
-use crate::units::{counted, latency, percent};
+use crate::units::{counted, latency, percent, plain};
 
 /// Says of each valid load point with streams how many frames were late. Empty without streams.
 #[must_use]
 pub fn stream_remarks(doc: &RunDoc) -> Vec<(Tone, String)> {
     let curve = Curve::of(&doc.load_points);
     let rows = curve.rows.iter().filter(|row| row.is_valid());
-    rows.filter_map(remark).collect()
+    rows.flat_map(remarks).collect()
 }
 
 /// Returns the same as lines for a terminal, each ending with a newline.
@@ -20,8 +21,33 @@ pub(super) fn stream_lines(doc: &RunDoc) -> String {
     lines.map(|(_, words)| wrapped(&words)).collect()
 }
 
-fn remark(row: &CurveRow<'_>) -> Option<(Tone, String)> {
-    let streams = row.streams()?;
+/// Returns the remark on a load point, or on each population with streams.
+fn remarks(row: &CurveRow<'_>) -> Vec<(Tone, String)> {
+    let of_population = |name| {
+        let population = PopulationRow::named(row, name)?;
+        let place = format!("{}, {}", row.load(), plain(name));
+        population
+            .streams()
+            .map(|streams| remark(row, &place, &streams))
+    };
+    let of_each: Vec<_> = PopulationRow::names(row)
+        .filter_map(of_population)
+        .collect();
+    if !of_each.is_empty() {
+        return of_each;
+    }
+    let place = match row.load().stage {
+        Some(_) => row.load().to_string(),
+        None => counted(row.clients.into(), "stream"),
+    };
+    let streams = row.streams();
+    streams
+        .map(|streams| remark(row, &place, &streams))
+        .into_iter()
+        .collect()
+}
+
+fn remark(row: &CurveRow<'_>, at: &str, streams: &StreamsDoc) -> (Tone, String) {
     let StreamsDoc {
         frames,
         late,
@@ -30,15 +56,14 @@ fn remark(row: &CurveRow<'_>) -> Option<(Tone, String)> {
         longest_late_ns,
         longest_gap_ns,
         ..
-    } = streams;
-    let at = counted(row.clients.into(), "stream");
+    } = *streams;
     let gap = latency(longest_gap_ns as f64);
     if late == 0 {
         let left = streams.least_buffered_ns.map_or_else(String::new, |left| {
             format!("; the emptiest buffer had {} left", latency(left as f64))
         });
         let words = format!("{at}: {}, none late{left}", counted(frames, "frame"));
-        return Some((Tone::Plain, words));
+        return (Tone::Plain, words);
     }
     let share = percent(late as f64 * 100.0 / frames as f64);
     let by = match longest_late_ns {
@@ -54,11 +79,11 @@ fn remark(row: &CurveRow<'_>) -> Option<(Tone, String)> {
         1 => format!("in {}", counted(streams_late, "stream")),
         passes => format!("in {} of {passes} passes", counted(streams_late, "stream")),
     };
-    Some((
+    (
         Tone::Caution,
         format!(
             "{at}: {late} of {} late ({share}) {of}{by}; up to {gap} without a new frame{never}",
             counted(frames, "frame")
         ),
-    ))
+    )
 }

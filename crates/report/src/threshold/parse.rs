@@ -52,9 +52,9 @@ impl FromStr for Threshold {
         if is_cpu && phrase.op.is_some() {
             return Err(wrong("CPU time is that of all operations together"));
         }
-        let is_late = matches!(value, ThresholdValue::Late | ThresholdValue::LateShare);
-        if is_late && phrase.op.is_some() {
-            return Err(wrong("late frames are those of all streams together"));
+        let is_kind = phrase.of.is_some() || phrase.op.and_then(OpKind::named).is_some();
+        if value.is_of_streams() && is_kind {
+            return Err(wrong("late frames are those of all operations together"));
         }
         if event.is_some() && phrase.of.is_some() {
             return Err(wrong("events are those of all clients together"));

@@ -24,12 +24,12 @@ impl ThresholdValue {
             Self::ErrorShare => population.error_share(op),
             Self::Metric(Metric::Throughput) => population.throughput_mbps(op),
             Self::Metric(Metric::Operations) => population.ops_per_s(op),
-            // Events and late frames are those of all clients.
-            Self::Event(_)
-            | Self::Late
-            | Self::LateShare
-            | Self::Growth(_)
-            | Self::Metric(Metric::Cpu | Metric::ServerCpu) => None,
+            Self::Late => population.streams().map(|streams| streams.late as f64),
+            Self::LateShare => population.streams()?.late_share.map(|share| share * 100.0),
+            // Events are those of all clients.
+            Self::Event(_) | Self::Growth(_) | Self::Metric(Metric::Cpu | Metric::ServerCpu) => {
+                None
+            }
             Self::Metric(metric) => metric.latency(&population.latency(op)?),
         }
     }
@@ -61,6 +61,11 @@ impl Threshold {
                 Err(self.not_measured(reason))
             }
             (Some(only), Some(op)) => self.check_operation(&only, op),
+            (Some(only), None) if self.value.is_of_streams() => {
+                let (profile, stream) = (&only.only().profile, only.only().load.stream());
+                let none = || self.not_measured(format!("profile {profile} has no stream"));
+                stream.map(drop).ok_or_else(none)
+            }
             (Some(_), None) => Ok(()),
         }
     }

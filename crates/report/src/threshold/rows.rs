@@ -38,7 +38,7 @@ impl Threshold {
     fn is_of_each(&self, curve: &Curve<'_>) -> bool {
         let stages = curve.rows.iter().filter_map(|row| row.load().stage);
         let mut levels = stages.flat_map(|stage| [stage.from, stage.to]);
-        let is_of_streams = matches!(self.value, ThresholdValue::Late | ThresholdValue::LateShare);
+        let is_of_streams = self.value.is_of_streams();
         let Some(first) = levels.next() else {
             return is_of_streams;
         };
