@@ -6,6 +6,7 @@
 //! sessions.
 
 mod answer;
+mod channel_replays;
 pub(crate) mod encode;
 mod further;
 mod group;

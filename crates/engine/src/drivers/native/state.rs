@@ -9,7 +9,7 @@ use smbench_protocol::connection::TreeId;
 use smbench_protocol::handshake::SessionSetup;
 use smbench_protocol::{FileId, SessionIndex};
 
-use super::lose::ChannelReplays;
+use super::channel_replays::ChannelReplays;
 use crate::drivers::listings::Listings;
 use crate::drivers::prepare::FilePath;
 use crate::drivers::renewals::Renewals;
