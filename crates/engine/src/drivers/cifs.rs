@@ -10,6 +10,7 @@ pub(crate) mod mix;
 mod open;
 mod renewal;
 pub(crate) mod replay;
+mod search;
 mod to;
 
 use std::hint;

@@ -14,7 +14,7 @@ use smbench_protocol::{HandshakeError, NtStatus, ProtocolError, SessionIndex};
 
 use super::CifsEncode;
 use super::answer::{self, CifsAnswered, CreatedOpen};
-use super::listing::CifsSearch;
+use super::search::CifsSearch;
 use crate::drivers::driver::{Answer, Call, Extent, Sink, slot_of};
 use crate::drivers::dropped::Dropped;
 use crate::drivers::prepare::FilePath;

@@ -7,49 +7,18 @@ use smbench_protocol::cifs::command::find::{
     FindFirst2Request, FindFirst2Response, FindNext2Request, FoundNames, find_flags,
 };
 use smbench_protocol::cifs::{CifsCompletion, TRANSACTION_DATA_MAX};
-use smbench_protocol::command::WireName;
 use smbench_protocol::command::query_directory::{DirectoryClass, DirectoryEntry};
 use smbench_protocol::connection::NoCredit;
 use smbench_protocol::{DecodeError, NtStatus};
 
 use super::group::{CifsGroup, CifsPlace};
 use super::mix::{CifsMix, NAMES, level_of};
+use super::search::FindAsked;
 use super::to::CifsTo;
 use crate::drivers::driver::{Answer, Busy, Call};
 use crate::drivers::requests::create::{StepCreate, of_step};
 use crate::drivers::walking::{WalkFault, WalkPlace, WalkedDirectory};
 use crate::smb::session::cifs::SEARCH_ATTRIBUTES;
-
-/// The search of a slot.
-#[derive(Default)]
-pub(super) struct CifsSearch {
-    /// The names that the request in flight asks for, if it belongs to a search.
-    asked: Option<FindAsked>,
-    /// Number of the search.
-    sid: u16,
-    /// The last name of the last answer.
-    last: Vec<u8>,
-    /// Directory and pattern of its names.
-    pattern: WireName,
-}
-
-/// What a request of a search asks for.
-#[derive(Clone, Copy)]
-enum FindAsked {
-    /// The first names, as many as fit. Only their format is checked.
-    Part,
-    /// The first names.
-    First(DirectoryClass),
-    /// Further names.
-    Next(DirectoryClass),
-}
-
-impl CifsSearch {
-    /// Notes that the slot asks for the first names only.
-    pub(super) const fn asks_for_part(&mut self) {
-        self.asked = Some(FindAsked::Part);
-    }
-}
 
 impl CifsPlace {
     /// Notes the names of an answer to a request of a search, if it is one. Returns the answer
