@@ -4,6 +4,7 @@
 //! [`answer`] converts answers, and [`renewal`] reauthenticates expired sessions.
 
 mod answer;
+mod encode;
 mod group;
 mod listing;
 pub(crate) mod mix;
@@ -25,9 +26,7 @@ use smbench_protocol::cifs::CifsEvent;
 use smbench_protocol::frame::{Inbound, Payload};
 
 use crate::drivers::backlog::{self, Backlog};
-use crate::drivers::driver::{
-    Answer, Busy, Call, Connector, Driver, LoadSockets, Opened, Scratch, Sink,
-};
+use crate::drivers::driver::{Busy, Call, Connector, Driver, LoadSockets, Opened, Scratch, Sink};
 use crate::drivers::dropped::{self, Dropped};
 use crate::drivers::links::Payloads;
 use crate::drivers::links::drops;
@@ -36,7 +35,8 @@ use crate::drivers::site::Site;
 use crate::machine::clock;
 use crate::smb::session::cifs::CifsSession;
 use crate::smb::session::{SessionError, SessionStream};
-use group::{CifsClient, CifsGroup, CifsPlace, WATCH_TAG};
+pub(crate) use encode::CifsEncode;
+use group::{CifsGroup, WATCH_TAG};
 
 /// The sessions of a group on their connection, with their open files.
 pub(crate) struct Cifs<E> {
@@ -45,39 +45,6 @@ pub(crate) struct Cifs<E> {
     group: CifsGroup<E>,
     payload: Payload,
     payloads: Payloads,
-}
-
-/// Encodes the operations of one source, and follows their answers.
-pub(crate) trait CifsEncode: Sized + 'static {
-    /// Makes the encoder of a group of clients.
-    fn new(site: &Site) -> Result<Self, SessionError>;
-
-    /// Prepares the share for a client, and makes a place for each of its slots.
-    async fn prepare(
-        &mut self,
-        site: &Site,
-        client: u32,
-        session: &mut CifsSession,
-        held: &mut CifsClient,
-    ) -> Result<Vec<CifsPlace>, SessionError>;
-
-    /// Appends the request of a call.
-    fn encode(
-        group: &mut CifsGroup<Self>,
-        session: &mut CifsSession,
-        call: &Call,
-        out: &mut Vec<u8>,
-        data: impl FnOnce(&mut Vec<u8>),
-    ) -> Result<(), Busy>;
-
-    /// Processes an answer, and sends the requests that follow from it. Returns the answer
-    /// for the loop, if there is one yet.
-    fn answered<'a>(
-        group: &mut CifsGroup<Self>,
-        answered: answer::CifsAnswered<'a, '_>,
-        session: &mut CifsSession,
-        out: &mut Vec<u8>,
-    ) -> Result<Option<Answer<'a>>, Dropped>;
 }
 
 /// Sets up the sessions of a run's groups. The second value makes the encoder of a group.

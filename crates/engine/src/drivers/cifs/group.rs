@@ -12,8 +12,8 @@ use smbench_protocol::command::WireName;
 use smbench_protocol::command::create::OplockLevel;
 use smbench_protocol::{HandshakeError, NtStatus, ProtocolError, SessionIndex};
 
-use super::CifsEncode;
 use super::answer::{self, CifsAnswered, CreatedOpen};
+use super::encode::CifsEncode;
 use super::search::CifsSearch;
 use crate::drivers::driver::{Answer, Call, Extent, Sink, slot_of};
 use crate::drivers::dropped::Dropped;

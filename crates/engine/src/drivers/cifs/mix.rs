@@ -23,8 +23,8 @@ use smbench_protocol::command::query_directory::DirectoryClass;
 use smbench_protocol::connection::NoCredit;
 use smbench_protocol::{FileId, HandshakeError};
 
-use super::CifsEncode;
 use super::answer::CifsAnswered;
+use super::encode::CifsEncode;
 use super::group::{CifsClient, CifsFurther, CifsGroup, CifsPlace, WATCH_TAG};
 use super::open;
 use super::to::CifsTo;

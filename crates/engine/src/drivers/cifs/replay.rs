@@ -21,8 +21,8 @@ use smbench_protocol::command::query_directory::DirectoryClass;
 use smbench_protocol::connection::NoCredit;
 use smbench_protocol::{FileId, NtStatus, ProtocolError};
 
-use super::CifsEncode;
 use super::answer::CifsAnswered;
+use super::encode::CifsEncode;
 use super::group::{CifsClient, CifsGroup, CifsPlace};
 use super::to::CifsTo;
 use crate::drivers::deltree::DeltreeRequest;
