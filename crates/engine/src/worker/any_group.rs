@@ -15,12 +15,11 @@ use crate::drivers::dropped::Dropped;
 use crate::machine::clock;
 use crate::machine::tasks::on_tokio;
 use crate::smb::session::SessionError;
-use crate::smb::session::caching::Acknowledged;
 use crate::worker::assignment::{Assignment, WorkerParts};
 use crate::worker::booking::unusual::book_acknowledged;
 use crate::worker::event_instants::EventInstants;
 use crate::worker::figures::Figures;
-use crate::worker::group::Group;
+use crate::worker::group::{Group, GroupSetup};
 use crate::worker::load_control::LoadControl;
 use crate::worker::member::StageEnds;
 use crate::worker::notes::SharedPad;
@@ -84,17 +83,6 @@ pub(crate) trait AnyGroup {
 
     /// Logs off.
     fn close(self: Box<Self>) -> Local<'static, ()>;
-}
-
-/// What the set-up of a group brought.
-#[derive(Default)]
-pub(crate) struct GroupSetup {
-    /// Caching granted for the files held open.
-    pub(super) granted: Vec<Caching>,
-    /// Number of breaks before the load.
-    pub(super) breaks: u64,
-    /// Durations and outcomes of the acknowledgements before the load.
-    pub(super) acknowledged: Vec<(Nanos, Acknowledged)>,
 }
 
 /// How the groups of a worker begin their load.

@@ -22,12 +22,13 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use smbench_model::Nanos;
+use smbench_model::sessions::Caching;
 use tokio::time::Sleep;
 
 use crate::drivers::driver::Driver;
 use crate::drivers::dropped::Dropped;
 use crate::machine::clock;
-use crate::worker::any_group::GroupSetup;
+use crate::smb::session::caching::Acknowledged;
 use crate::worker::booking::{Booking, Clients};
 use crate::worker::load_control::LoadControl;
 use crate::worker::member::Member;
@@ -54,6 +55,17 @@ pub(crate) struct Group<D, S> {
     alarm_at: Option<Nanos>,
     /// End of the window, as far as the members know.
     pub(super) window_end: Nanos,
+}
+
+/// What the set-up of a group brought.
+#[derive(Default)]
+pub(crate) struct GroupSetup {
+    /// Caching granted for the files held open.
+    pub(super) granted: Vec<Caching>,
+    /// Number of breaks before the load.
+    pub(super) breaks: u64,
+    /// Durations and outcomes of the acknowledgements before the load.
+    pub(super) acknowledged: Vec<(Nanos, Acknowledged)>,
 }
 
 impl<D: Driver, S: Supply> Group<D, S> {
