@@ -11,6 +11,7 @@
 //! A living run never looks into a bin before its end, and nothing is ever restored
 //! from there. It is therefore safe to remove its files from a bin.
 
+mod marker;
 mod owner;
 mod recorded;
 mod space;

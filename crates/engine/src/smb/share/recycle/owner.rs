@@ -20,7 +20,7 @@ use smbench_model::fileio::Manifest;
 use smbench_protocol::command::FileTime;
 use smbench_protocol::directory::Entry;
 
-use super::recorded::is_marker;
+use super::marker::is_marker;
 use crate::smb::share::names::{MANIFEST, MARKER, own_name};
 
 /// Number of files whose names are kept. More are judged by their contents.

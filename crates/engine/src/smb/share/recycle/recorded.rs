@@ -6,12 +6,11 @@ use std::collections::BTreeSet;
 use smbench_model::trace::{Recording, Trace};
 use smbench_protocol::FileId;
 
+use super::marker::HEADING;
 use crate::smb::calls::{FileCalls, LISTING_NAMES_MAX};
 use crate::smb::session::SessionError;
 use crate::smb::share::{ShareSession, Workspace};
 
-/// The first line of a marker with names.
-const HEADING: &str = "smbench: names in the recorded workload of this run";
 /// Most bytes of a marker. A request of any server can carry them. Further names are
 /// left out.
 const MARKER_BYTES_MAX: usize = 16 * 1024;
@@ -58,11 +57,6 @@ pub(in crate::smb::share) async fn recorded_in(
     }
 }
 
-/// Returns whether a file is a marker with names.
-pub(super) fn is_marker(data: &[u8]) -> bool {
-    data.starts_with(HEADING.as_bytes())
-}
-
 /// Returns the last parts of all recorded names, with those that each client has for itself.
 fn names(recording: &Recording, clients: u32) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
@@ -105,6 +99,7 @@ fn from_text(data: &[u8]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::smb::share::recycle::marker::is_marker;
 
     #[test]
     fn names_are_read_back_as_far_as_they_fit() {
