@@ -1,24 +1,13 @@
-//! What a server ends at a LOGOFF. Some end all sessions of the connection, not only the one
-//! that logs off.
+//! Finds out what a server ends at a LOGOFF.
 
 use smbench_protocol::NtStatus;
 use smbench_protocol::SessionIndex;
 use smbench_protocol::connection::{EMPTY_BODY, ProtocolError};
 use smbench_protocol::header::Command;
 
-use super::{Endpoint, Session, SessionError, StepFailure};
+use super::{Endpoint, LogoffScope, Session, SessionError, StepFailure};
 
 const DOING: &str = "find out what a log-off ends";
-
-/// What a server ends at a LOGOFF.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum LogoffScope {
-    /// The session that logs off.
-    #[default]
-    Session,
-    /// All sessions of the connection.
-    Connection,
-}
 
 impl LogoffScope {
     /// Sets up two sessions on a connection of its own, logs one off, and asks in the other.
