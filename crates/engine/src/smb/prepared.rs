@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use smbench_model::fileio::{Fileio, Prepared};
 use smbench_model::limits::Limits;
-use smbench_model::record::RecycleBin;
 use smbench_model::sessions::SessionOptions;
 use smbench_model::target::Target;
 use smbench_model::tree::{CheckedTree, PreparedTree, Tree, TreeProgress};
@@ -13,16 +12,8 @@ use crate::machine::cancel::Cancel;
 use crate::machine::runtime::blocking;
 use crate::smb::session::{Endpoint, SessionError};
 use crate::smb::share;
+pub use crate::smb::share::RemovedFiles;
 use crate::smb::share::TreeWork;
-
-/// The result of removing prepared files.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RemovedFiles {
-    /// The directory, as a path from the share's root; `None` if there was none.
-    pub directory: Option<String>,
-    /// Recycle bins that hold or held files of smbench.
-    pub bins: Vec<RecycleBin>,
-}
 
 /// Credits to ask for while files are prepared.
 const CREDITS: u16 = 32;

@@ -36,6 +36,7 @@ use crate::smb::calls::FileCalls;
 use crate::smb::session::{Endpoint, SessionError};
 use files::free_bytes_in;
 pub(crate) use files::{free_bytes_at_root, join};
+pub use kept::RemovedFiles;
 pub(crate) use kept::{
     TreeWork, check_tree, has_tree, prepare_kept, prepare_tree, remove_kept, remove_tree,
 };

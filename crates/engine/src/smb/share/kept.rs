@@ -12,6 +12,7 @@ mod crew;
 mod found;
 mod manifest;
 mod removal;
+mod removed;
 mod scan;
 mod tree;
 
@@ -33,12 +34,12 @@ use super::replay::make_directory;
 use super::survey::list_inside;
 use super::{Fate, Workspace, hold_marker, too_little};
 use crate::machine::cancel::Cancel;
-use crate::smb::prepared::RemovedFiles;
 use crate::smb::session::{Endpoint, SessionError, random_u64};
 use crate::smb::share::ShareSession;
 pub(crate) use found::has_tree;
 use manifest::{manifest, write_manifest};
 pub(crate) use removal::remove_tree;
+pub use removed::RemovedFiles;
 pub(crate) use tree::{TreeWork, check_tree, prepare_tree};
 
 /// Whether a missing directory is created.

@@ -9,6 +9,7 @@ use smbench_protocol::NtStatus;
 
 use super::crew::Crew;
 use super::manifest::write_text;
+use super::removed::RemovedFiles;
 use super::scan::TreeOnShare;
 use super::tree::{
     DIRECTORIES_AT_ONCE, FILES_AT_ONCE, PreparedFound, TreeWork, described, directory_of, look,
@@ -16,7 +17,6 @@ use super::tree::{
 };
 use super::{Missing, claim};
 use crate::smb::calls::{EntryKind, FileCalls};
-use crate::smb::prepared::RemovedFiles;
 use crate::smb::session::{Endpoint, SessionError};
 use crate::smb::share::ShareSession;
 use crate::smb::share::files::{delete, join};
