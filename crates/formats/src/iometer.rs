@@ -46,6 +46,8 @@ const CONFIG_BYTES_MAX: u64 = 16 << 20;
 /// The largest number of access specifications, and of profiles made from them. No
 /// real test has as many.
 const PROFILES_MAX: usize = 10_000;
+/// Bytes of a file if the configuration has no size of the disk.
+const FILE_BYTES: u64 = 1 << 20;
 
 /// The content of a configuration file.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -5,10 +5,7 @@ use std::fmt::Write as _;
 use smbench_model::spec::PatternSpec;
 use smbench_model::units::{Size, format_duration};
 
-use super::{AccessSpec, IometerConfig};
-
-/// Bytes of a file if the configuration has no size of the disk.
-pub(super) const FILE_BYTES: u64 = 1 << 20;
+use super::{AccessSpec, FILE_BYTES, IometerConfig};
 
 /// A profile made from an access specification.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,9 +6,8 @@ use smbench_model::access::SECTOR_BYTES;
 use smbench_model::setting::FILE_SIZE;
 use smbench_model::units::Size;
 
-use super::Note;
 use super::lines::{IcfLines, LineProblem, begins, numbers, small, word};
-use super::profile::FILE_BYTES;
+use super::{FILE_BYTES, Note};
 
 const SECTION: &str = "'MANAGER LIST";
 /// The data pattern that is not random. The other patterns are random, and
