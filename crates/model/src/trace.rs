@@ -31,11 +31,8 @@ pub use prepared::{PreparedName, PreparedNames};
 use record::DetailNumber;
 pub use record::{CreateDetail, HandleNumber, PathNumber, QueriedInfo, Record};
 pub use recording::{RecordedTimes, Recording};
-pub use step::{ANY_STATUS, EXCLUSIVE_AT_ONCE, Handle, InfoLevel, Step, StepError};
+pub use step::{ANY_STATUS, EXCLUSIVE_AT_ONCE, Handle, InfoLevel, RECORDS_MAX, Step, StepError};
 pub use verb::Verb;
-
-/// The largest number of records in a trace: 440 MB.
-pub const RECORDS_MAX: usize = 1 << 24;
 
 /// The bytes of the largest READ or WRITE that a trace may have.
 #[doc(hidden)]

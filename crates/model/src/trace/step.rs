@@ -5,12 +5,14 @@ use std::time::Duration;
 use smbench_protocol::NtStatus;
 use thiserror::Error;
 
-use super::{QueriedInfo, RECORDS_MAX};
+use super::QueriedInfo;
 use crate::bounds::REQUEST_BYTES_MAX;
 
 /// Stands for a status that was not recorded. No answer has it.
 pub const ANY_STATUS: NtStatus = NtStatus(u32::MAX);
 
+/// The largest number of records in a trace: 440 MB.
+pub const RECORDS_MAX: usize = 1 << 24;
 /// The largest number of different statuses.
 pub(super) const STATUSES_MAX: usize = u16::MAX as usize;
 /// The largest number of handles open at the same time: far more than any client
