@@ -2,13 +2,12 @@
 
 use super::CifsTree;
 use super::parts::Joined;
-use super::receive::has_parts;
 use crate::NtStatus;
 use crate::cifs::command::lock::CifsBreak;
 use crate::cifs::command::read::decode_read;
 use crate::cifs::command::transaction::TransactionPart;
 use crate::cifs::command::write::decode_write;
-use crate::cifs::header::{CifsCommand, CifsHeader};
+use crate::cifs::header::{CIFS_HEADER_LEN, CifsCommand, CifsHeader};
 use crate::command::read::ReadResponse;
 use crate::connection::SessionIndex;
 use crate::wire::DecodeError;
@@ -112,4 +111,12 @@ impl<'a> CifsCompletion<'a> {
         }?;
         Ok((part.parameters, part.data))
     }
+}
+
+/// Returns whether an answer to a transaction has parameters and data. A failure has none.
+/// A warning, such as STATUS_BUFFER_OVERFLOW, may have some. STATUS_NO_MORE_FILES and
+/// STATUS_NOTIFY_ENUM_DIR have none, and no words.
+pub(super) fn has_parts(status: NtStatus, message: &[u8]) -> bool {
+    let has_no_words = message.get(CIFS_HEADER_LEN) == Some(&0);
+    status == NtStatus::SUCCESS || !(status.is_error() || has_no_words)
 }

@@ -2,12 +2,13 @@
 
 use std::hint;
 
+use super::event::has_parts;
 use super::parts::{Joined, Joining};
 use super::{CifsCompletion, CifsConnection, CifsEvent, CifsInFlight};
 use crate::NtStatus;
 use crate::cifs::command::lock::CifsBreak;
 use crate::cifs::command::transaction::TransactionPart;
-use crate::cifs::header::{CIFS_HEADER_LEN, CIFS_UNSOLICITED, CifsCommand, CifsHeader};
+use crate::cifs::header::{CIFS_UNSOLICITED, CifsCommand, CifsHeader};
 use crate::connection::ProtocolError;
 use crate::frame::Message;
 use crate::wire::DecodeError;
@@ -139,12 +140,4 @@ enum Collected {
     Joined(Box<Joined>),
     /// More is to come.
     More,
-}
-
-/// Returns whether an answer to a transaction has parameters and data. A failure has none.
-/// A warning, such as STATUS_BUFFER_OVERFLOW, may have some. STATUS_NO_MORE_FILES and
-/// STATUS_NOTIFY_ENUM_DIR have none, and no words.
-pub(super) fn has_parts(status: NtStatus, message: &[u8]) -> bool {
-    let has_no_words = message.get(CIFS_HEADER_LEN) == Some(&0);
-    status == NtStatus::SUCCESS || !(status.is_error() || has_no_words)
 }
