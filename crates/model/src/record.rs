@@ -19,6 +19,7 @@ mod incidents;
 mod load_point;
 mod losses;
 mod noted;
+mod op;
 mod packed;
 mod punctuality;
 mod recorder;
@@ -47,12 +48,10 @@ pub use load_point::{
 };
 pub use losses::{DataFaults, EventLosses, Losses, Reclaimed, WrongPlace};
 pub use noted::NotedRecord;
+pub use op::{HIGHEST_LATENCY_NS, LATENCY_DIGITS, OpRecord, Times, buckets, latency_histogram};
 pub use packed::KeptLatencies;
 pub use punctuality::Punctuality;
-pub use recorder::{
-    HIGHEST_LATENCY_NS, LATENCY_DIGITS, OpRecord, OperationFailure, Recorder, ReplayDifference,
-    Times, buckets, latency_histogram,
-};
+pub use recorder::{OperationFailure, Recorder, ReplayDifference};
 pub use recycle::RecycleBin;
 pub use refused::RefusedDirectories;
 pub use run::{Origin, Outcome, RunRecord, ServerFacts, SplitSizes, add_clause};

@@ -1,5 +1,5 @@
-use super::super::Verification;
 use super::super::incidents::CAUSES_MAX;
+use super::super::{Verification, latency_histogram};
 use super::*;
 use crate::contents::block::Mismatch;
 
