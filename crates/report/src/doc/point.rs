@@ -14,6 +14,7 @@ use super::event::{EventDoc, LinkDoc};
 use super::generator::{ClientDoc, GeneratorDoc};
 use super::host::HostPointDoc;
 use super::in_blackout::InBlackoutDoc;
+use super::offered::OfferedDoc;
 use super::operation::{
     DifferenceDoc, FailureDoc, OpDoc, RefusedDirectoryDoc, ReplayedDoc, is_asked_for,
 };
@@ -245,41 +246,6 @@ pub struct LoadPointDoc {
     pub quiet: Option<QuietRecord>,
 }
 
-/// Operations that were due in the window by the clock, no matter when they were
-/// sent. Of an operation of several requests, only the first is due by the clock.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct OfferedDoc {
-    /// Number of operations due.
-    pub operations: u64,
-    /// Operations due per second: the offered load.
-    pub ops_per_s: f64,
-    /// Number of operations answered in the window, no matter when they were due.
-    /// Absent, like the next key, in documents of releases that did not count them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub answered: Option<u64>,
-    /// Whether the requested rate was not reached. Fewer operations were then
-    /// answered than were due, by more than 1 %, and by more than are due in 100 ms.
-    /// Where load points count units, the limits of the unit decide. Absent without a rate.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rate_missed: Option<bool>,
-    /// Number of operations sent more than a millisecond after they were due.
-    pub late: u64,
-    /// Number of operations never sent.
-    pub dropped: u64,
-    /// Number of operations without an answer when the window closed, including
-    /// those never sent. None of the window's latencies contains them. 0, like the
-    /// next key, in documents of releases that did not count them.
-    #[serde(default)]
-    pub unanswered: u64,
-    /// Longest wait of one of those after it was due, in nanoseconds. For an
-    /// operation that was never sent, it counts until the operation was given up.
-    #[serde(default)]
-    pub unanswered_ns_max: u64,
-    /// Longest time between when an operation was due and when it was sent, in
-    /// nanoseconds.
-    pub delay_ns_max: u64,
-}
-
 /// First words of the reason of a window without an answer.
 pub(crate) const NOTHING_COMPLETED: &str = "no operation completed";
 
@@ -295,16 +261,6 @@ pub(crate) enum OldReason {
     Late,
     /// The server on the same machine had the CPUs.
     Shared,
-}
-
-impl OfferedDoc {
-    /// Returns the answered operations as a share of the due ones, 0 to 1; `None` if
-    /// that is not known.
-    #[must_use]
-    pub fn reached_share(self) -> Option<f64> {
-        let due = self.operations.max(1) as f64;
-        Some((self.answered? as f64 / due).min(1.0))
-    }
 }
 
 impl LoadPointDoc {

@@ -15,9 +15,9 @@ use smbench_model::unit::LoadUnit;
 
 use super::caching::CachingDoc;
 use super::named::Named;
+use super::offered::OfferedDoc;
 use super::operation::{FailureDoc, OpDoc, ReplayedDoc};
 use super::plan::{ArrivalsDoc, PlanDoc};
-use super::point::OfferedDoc;
 use super::run::LoopDoc;
 use super::statistics::SeriesDoc;
 use super::stream::StreamsDoc;
