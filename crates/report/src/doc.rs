@@ -31,6 +31,7 @@ mod machine;
 mod named;
 mod offered;
 mod operation;
+mod pacing;
 mod pattern;
 mod plan;
 mod plan_sessions;
@@ -74,13 +75,14 @@ pub use named::Named;
 pub use offered::OfferedDoc;
 pub use operation::{DifferenceDoc, FailureDoc, OpDoc, RefusedDirectoryDoc, ReplayedDoc};
 pub(crate) use operation::{is_asked_for, is_of_window};
+pub use pacing::LoopDoc;
 pub use pattern::PatternDoc;
 pub use plan::{ArrivalsDoc, DriverDoc, LimitsDoc, PlanDoc, PlanGeneratorDoc};
 pub use plan_sessions::PlanSessionsDoc;
 pub use point::LoadPointDoc;
 pub(crate) use point::{NOTHING_COMPLETED, OldReason, STALL_NS_MIN};
 pub use population::{PopulationDoc, PopulationPointDoc, ReachedDoc, UnitDoc};
-pub use run::{LoopDoc, OutcomeDoc, PeakDoc, PooledDoc, RepeatsDoc, RunDoc};
+pub use run::{OutcomeDoc, PeakDoc, PooledDoc, RepeatsDoc, RunDoc};
 pub(crate) use server::BUILT_IN;
 pub use server::{
     BUILT_IN_NOTE, BuildDoc, FlushDoc, GroundDoc, ServerDoc, ServerLocation, StorageDoc,
