@@ -1,7 +1,7 @@
 //! The cells of a check-up.
 
-use super::CheckupCell;
 use super::steps::{CheckupStep, MeasuredStep, mean, median_ms, megabytes, op, reason};
+use super::values::CheckupCell;
 use crate::doc::LoadPointDoc;
 use crate::statistics::per;
 

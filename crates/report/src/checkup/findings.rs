@@ -3,8 +3,8 @@
 
 mod link;
 
-use super::CheckupFinding;
 use super::steps::{CheckupStep, MeasuredStep, mean, median_ms, megabytes, op, points};
+use super::values::CheckupFinding;
 use crate::doc::LoadPointDoc;
 use crate::units::{self, plain};
 

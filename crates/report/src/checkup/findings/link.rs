@@ -7,8 +7,8 @@
 //!
 //! A server on this machine has no link: with busy CPUs it loses segments too.
 
-use super::super::CheckupFinding;
 use super::super::steps::{CheckupStep, MeasuredStep, points};
+use super::super::values::CheckupFinding;
 use super::{finding, is_here, is_idle, rate};
 use crate::doc::{LoadPointDoc, TcpCountersDoc};
 use crate::units;
