@@ -16,7 +16,6 @@ mod until_steady;
 mod workers;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use smbench_model::Nanos;
 use smbench_model::event::EventRecord;
@@ -42,13 +41,13 @@ use crate::worker::figures::PopulationEnd;
 use crate::worker::schedule::Schedule;
 use cpu_reader::Seen;
 pub(super) use events::lab_server;
-use failed::{Excuse, differing, failed, refused};
+use failed::{excuse, objection_to};
 use hosts::{others, take_others};
 use join::EndedWorkers;
 use judged::{judged, late_steps};
 use populations::{exchange_for, population_loads, population_records};
 use stages::{LoadEnd, StagePunctuality};
-use unanswered::nothing_completed;
+use unanswered::seconds;
 use workers::{Observed, Workers, tell};
 
 /// Runs one load point. Also returns the part of this host alone, where it is kept.
@@ -338,14 +337,6 @@ impl PointMeasurements<'_> {
     }
 }
 
-/// Returns what may go wrong with operations without making a load point invalid.
-fn excuse(context: &Context<'_>) -> Excuse {
-    match context.plan.sessions.failover.reconnect {
-        Some(_) => Excuse::LostConnections,
-        None => Excuse::None,
-    }
-}
-
 /// Says how many clients dropped out, and why the first one did, if some did.
 fn lost_clients(dropouts: &[Dropout], clients: u32) -> Option<String> {
     let first = dropouts.first()?;
@@ -357,43 +348,8 @@ fn lost_clients(dropouts: &[Dropout], clients: u32) -> Option<String> {
     ))
 }
 
-/// Returns what is wrong with operations, if anything is. Without any, that is wrong too.
-fn objection_to(ops: &Tally, excuse: Excuse) -> Option<String> {
-    trouble_in(ops, excuse)
-        .or_else(|| (ops.window_all().count() == 0).then(|| nothing_completed(ops)))
-}
-
-/// Returns what is wrong with operations that may be none.
-fn trouble_in(ops: &Tally, excuse: Excuse) -> Option<String> {
-    if let Some(failed) = failed(ops, excuse) {
-        let first = ops.wrong_places().first();
-        let first = first.map_or_else(String::new, |place| {
-            format!("; wrong data first at {place}")
-        });
-        return Some(format!("{failed}{first}{}", refused(ops)));
-    }
-    if let Some(differing) = differing(ops) {
-        return Some(differing);
-    }
-    let losses = ops.losses().all();
-    let away: u64 = losses.map(|(_, of)| of.still_away()).sum();
-    let were = if away == 1 {
-        "client that lost its connection was"
-    } else {
-        "clients that lost their connection were"
-    };
-    (away > 0).then(|| format!("{away} {were} not back when the load ended"))
-}
-
 /// Returns whether the clients of a population end after an amount of work.
 fn has_amount(population: &Population) -> bool {
     let fileio = population.workload.fileio();
     population.is_counted() || fileio.is_some_and(|test| test.events.is_some())
-}
-
-/// Formats a length of time: `20 s`, `7.3 s`, `0.25 s`.
-fn seconds(length: Nanos) -> String {
-    let seconds = Duration::from(length).as_secs_f64();
-    let parts = if seconds < 1.0 { 100.0 } else { 10.0 };
-    format!("{} s", (seconds * parts).round() / parts)
 }

@@ -8,6 +8,9 @@ use smbench_model::kind::OpKind;
 use smbench_model::record::{OperationFailure, ReplayDifference, Tally};
 use smbench_protocol::NtStatus;
 
+use super::unanswered::nothing_completed;
+use crate::run::context::Context;
+
 /// The failures that a valid load point may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Excuse {
@@ -16,9 +19,45 @@ pub(super) enum Excuse {
     LostConnections,
 }
 
+/// Returns what may go wrong with operations without making a load point invalid.
+pub(super) fn excuse(context: &Context<'_>) -> Excuse {
+    match context.plan.sessions.failover.reconnect {
+        Some(_) => Excuse::LostConnections,
+        None => Excuse::None,
+    }
+}
+
+/// Returns what is wrong with operations, if anything is. Without any, that is wrong too.
+pub(super) fn objection_to(ops: &Tally, excuse: Excuse) -> Option<String> {
+    trouble_in(ops, excuse)
+        .or_else(|| (ops.window_all().count() == 0).then(|| nothing_completed(ops)))
+}
+
+/// Returns what is wrong with operations that may be none.
+pub(super) fn trouble_in(ops: &Tally, excuse: Excuse) -> Option<String> {
+    if let Some(failed) = failed(ops, excuse) {
+        let first = ops.wrong_places().first();
+        let first = first.map_or_else(String::new, |place| {
+            format!("; wrong data first at {place}")
+        });
+        return Some(format!("{failed}{first}{}", refused(ops)));
+    }
+    if let Some(differing) = differing(ops) {
+        return Some(differing);
+    }
+    let losses = ops.losses().all();
+    let away: u64 = losses.map(|(_, of)| of.still_away()).sum();
+    let were = if away == 1 {
+        "client that lost its connection was"
+    } else {
+        "clients that lost their connection were"
+    };
+    (away > 0).then(|| format!("{away} {were} not back when the load ended"))
+}
+
 /// How many operations failed, and the most frequent cause: the operation and its
 /// status. `None` where none did, apart from those that are excused.
-pub(super) fn failed(ops: &Tally, excuse: Excuse) -> Option<String> {
+fn failed(ops: &Tally, excuse: Excuse) -> Option<String> {
     let errors = match excuse {
         Excuse::None => ops.errors(),
         Excuse::LostConnections => ops.errors() - ops.lost_with_connection(),
@@ -59,7 +98,7 @@ const NAMED_MAX: usize = 3;
 
 /// How many operations of a replay differ from the recording, and their results with the
 /// operations that had them. `None` where so few differ that the load point is valid.
-pub(super) fn differing(ops: &Tally) -> Option<String> {
+fn differing(ops: &Tally) -> Option<String> {
     let (differing, all) = (ops.differing(), ops.carried_out());
     let share = differing as f64 / all.max(1) as f64;
     if share <= ReplayDifference::SHARE_MAX {
@@ -93,7 +132,7 @@ pub(super) fn differing(ops: &Tally) -> Option<String> {
 
 /// Names the directories that walks had to leave out, as the tail of a sentence. Empty if there
 /// are none.
-pub(super) fn refused(ops: &Tally) -> String {
+fn refused(ops: &Tally) -> String {
     let paths = ops.refused().all().map(|(path, _)| path.to_owned());
     match paths.len() {
         0 => String::new(),

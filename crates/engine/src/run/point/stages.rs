@@ -11,8 +11,7 @@ use smbench_model::record::{
 use smbench_model::stages::{StagePlace, Stages};
 
 use super::cpu_reader::{Seen, StageInstants, StageReading, StageReadings};
-use super::failed::Excuse;
-use super::{excuse, objection_to, trouble_in};
+use super::failed::{Excuse, excuse, objection_to, trouble_in};
 use crate::machine::{clock, tcp};
 use crate::run::Observer;
 use crate::run::context::Context;

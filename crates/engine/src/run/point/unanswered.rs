@@ -1,11 +1,11 @@
 //! What a window without an answer waited for, in words.
 
 use std::cmp::Reverse;
+use std::time::Duration;
 
+use smbench_model::Nanos;
 use smbench_model::kind::OpKind;
 use smbench_model::record::{ClosingWaits, Tally};
-
-use super::seconds;
 
 /// Number of kinds that are named.
 const NAMED_MAX: usize = 3;
@@ -57,9 +57,15 @@ fn in_flight(ops: &Tally) -> Option<String> {
     })
 }
 
+/// Formats a length of time: `20 s`, `7.3 s`, `0.25 s`.
+pub(super) fn seconds(length: Nanos) -> String {
+    let seconds = Duration::from(length).as_secs_f64();
+    let parts = if seconds < 1.0 { 100.0 } else { 10.0 };
+    format!("{} s", (seconds * parts).round() / parts)
+}
+
 #[cfg(test)]
 mod tests {
-    use smbench_model::Nanos;
     use smbench_model::record::{Phase, Recorder};
 
     use super::*;
