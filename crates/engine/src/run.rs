@@ -17,6 +17,7 @@ mod context;
 mod coordinator;
 mod course;
 mod door;
+mod environment;
 pub(crate) mod error;
 mod events;
 mod health;

@@ -3,8 +3,6 @@
 //!
 //! Invariant: none of it runs while the sessions of a load point exist. Commands of events do.
 
-use std::ffi::OsString;
-
 use smbench_model::hooks::{HookRecord, HooksRecord, QuietRecord};
 use smbench_model::load::PointLoad;
 use smbench_model::progress::{Pause, PointNumber, Progress};
@@ -14,6 +12,7 @@ use tokio::task::spawn_blocking;
 use crate::machine::clock;
 use crate::machine::shell::ShellCommand;
 use crate::run::context::{Context, RunRole};
+use crate::run::environment::environment;
 use crate::run::error::RunError;
 use crate::run::observe::PROGRESS_INTERVAL;
 use crate::run::{Observer, point};
@@ -110,38 +109,4 @@ async fn paused<T>(
             }
         }
     }
-}
-
-/// Returns the facts of a load point for a command.
-pub(super) fn environment(
-    context: &Context<'_>,
-    point: PointNumber,
-    when: &str,
-    valid: Option<bool>,
-) -> Vec<(String, OsString)> {
-    let plan = &context.plan;
-    let facts = [
-        ("WHEN", Some(when.to_owned())),
-        ("NUMBER", Some(point.number.to_string())),
-        ("OF", Some(point.of.to_string())),
-        ("PASS", Some(point.repeat.to_string())),
-        ("CLIENTS", Some(point.clients.to_string())),
-        ("RATE", point.rate.map(|rate| rate.per_second.to_string())),
-        ("PROFILE", Some(plan.work.profile.clone())),
-        (
-            "SECONDS",
-            Some(plan.work.duration.as_secs_f64().to_string()),
-        ),
-        ("URL", Some(plan.sessions.target.redacted())),
-        (
-            "VALID",
-            valid.map(|valid| if valid { "yes" } else { "no" }.to_owned()),
-        ),
-    ];
-    let given = facts
-        .into_iter()
-        .filter_map(|(name, value)| Some((name, value?)));
-    given
-        .map(|(name, value)| (format!("SMBENCH_POINT_{name}"), value.into()))
-        .collect()
 }
