@@ -142,6 +142,32 @@ pub(super) struct Workers {
 }
 
 impl Workers {
+    /// Returns the view before the first worker is started. `own` is the number of workers of each
+    /// population.
+    fn unstarted(
+        context: &Context<'_>,
+        load: PointLoad,
+        own: Vec<usize>,
+        exchange: Arc<RecorderExchange>,
+        start: watch::Sender<Option<Schedule>>,
+        reports: mpsc::UnboundedReceiver<WorkerMessage>,
+    ) -> Self {
+        let upstream = context.role.upstream();
+        Self {
+            threads: Vec::new(),
+            count: own.iter().sum(),
+            own,
+            begin: clock::now(),
+            start,
+            reports,
+            load,
+            enough: upstream.map_or_else(Arc::default, Upstream::enough),
+            exchange,
+            upstream: upstream.cloned(),
+            is_late: false,
+        }
+    }
+
     /// Starts the workers of a load point, this many for each population. If the system refuses a
     /// thread, ends those that it has started.
     pub(super) async fn start(
@@ -156,26 +182,10 @@ impl Workers {
         let (report, reports) = mpsc::unbounded_channel();
         let (under_load, load_gone, kept) = UnderLoad::new();
         let (start, started) = watch::channel(None);
-        let own: Vec<_> = populations.iter().map(|of| of.workers).collect();
-        let wanted = own.iter().sum();
         let cpus = cpus_of(context.plan.generator.pinning);
-        let begin = clock::now();
-        let mut all = Self {
-            threads: Vec::new(),
-            own,
-            count: wanted,
-            begin,
-            start,
-            reports,
-            load,
-            enough: context
-                .role
-                .upstream()
-                .map_or_else(Arc::default, Upstream::enough),
-            exchange: Arc::clone(exchange),
-            upstream: context.role.upstream().cloned(),
-            is_late: false,
-        };
+        let own = populations.iter().map(|of| of.workers).collect();
+        let mut all = Self::unstarted(context, load, own, Arc::clone(exchange), start, reports);
+        let (begin, wanted) = (all.begin, all.count);
         let (host, hosts) = host_of(context.plan.generator.part);
         let mut threads = AssignedThreads::new(context.plan.generator.threads as usize);
         for (number, (of_population, parts)) in workers_of(context, populations).enumerate() {
