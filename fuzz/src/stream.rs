@@ -80,6 +80,23 @@ pub fn frames(mut data: &[u8]) {
 /// crate.
 const REAUTHENTICATION: u32 = u32::MAX;
 
+/// Starts the re-authentication of the first session.
+fn reauthenticate(connection: &mut Connection, out: &mut Vec<u8>) {
+    let SessionConfig {
+        credentials, now, ..
+    } = config(1);
+    let claim = Claim {
+        credentials: &credentials,
+        place: LogonPlace {
+            host: "server",
+            workstation: "CLIENT",
+        },
+        now,
+    };
+    let begun = connection.reauthenticate(SessionIndex::FIRST, claim, out);
+    begun.expect("there are credits");
+}
+
 /// A connection with several kinds of requests in flight.
 struct BusyConnection {
     connection: Connection,
@@ -156,19 +173,7 @@ impl BusyConnection {
         chained.expect("there are credits");
         open.extend([12, 13]);
         if selector & 0x80 != 0 {
-            let SessionConfig {
-                credentials, now, ..
-            } = config(1);
-            let claim = Claim {
-                credentials: &credentials,
-                place: LogonPlace {
-                    host: "server",
-                    workstation: "CLIENT",
-                },
-                now,
-            };
-            let begun = connection.reauthenticate(SessionIndex::FIRST, claim, &mut out);
-            begun.expect("there are credits");
+            reauthenticate(&mut connection, &mut out);
             open.insert(REAUTHENTICATION);
         }
         Self {
