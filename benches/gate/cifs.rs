@@ -47,6 +47,18 @@ pub(crate) enum CifsAsk {
     Rename,
 }
 
+/// Returns the request for the first names of a directory.
+const fn find_first(pattern: &WireName) -> FindFirst2Request<'_> {
+    FindFirst2Request {
+        search_attributes: 0x16,
+        search_count: 1000,
+        flags: find_flags::SMB_FIND_CLOSE_AFTER_REQUEST,
+        level: find_level::SMB_FIND_FILE_BOTH_DIRECTORY_INFO,
+        pattern,
+        max_data: 4096,
+    }
+}
+
 /// Exchanges [`CALLS`] requests and answers.
 pub(crate) fn run(what: CifsAsk, protection: CifsFuzzProtection) {
     let mut peers = CifsPeers::new(what, protection);
@@ -156,14 +168,7 @@ impl CifsPeers {
                 connection.request(session, command, 7, out, |out| request.encode(out))
             }
             CifsAsk::FindFirst => {
-                let request = FindFirst2Request {
-                    search_attributes: 0x16,
-                    search_count: 1000,
-                    flags: find_flags::SMB_FIND_CLOSE_AFTER_REQUEST,
-                    level: find_level::SMB_FIND_FILE_BOTH_DIRECTORY_INFO,
-                    pattern: path,
-                    max_data: 4096,
-                };
+                let request = find_first(path);
                 let command = CifsCommand::Transaction2;
                 connection.request(session, command, 7, out, |out| request.encode(out))
             }
