@@ -314,14 +314,17 @@ impl Threshold {
             });
             let missing = || format!("it was not measured at {place}{remedy}");
             let place = format!("at {place}{}", self.value.doubt(row));
-            values.push((value.ok_or_else(missing)?, place));
+            // In a stage, a population may have no turn.
+            if value.is_some() || row.load().stage.is_none() {
+                values.push((value.ok_or_else(missing)?, place));
+            }
         }
         let (found, place) = match (self.value, self.place) {
             (ThresholdValue::Errors, At::Usual) => {
                 let sum = values.iter().map(|(value, _)| value).sum();
                 (sum, "at all load points".to_owned())
             }
-            _ => self.worst(values).ok_or("no load point is valid")?,
+            _ => self.worst(values).ok_or("no valid load point has it")?,
         };
         let judged = self.judged(found, &place);
         let is_valid = curve.rows.iter().all(CurveRow::is_valid);

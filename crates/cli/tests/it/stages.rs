@@ -283,6 +283,7 @@ fn populations_divide_the_clients_of_each_level() {
     let options = [
         "-c=10",
         "--stages=1s:22,0s:2,1s:2,1s:22,0s:12,1s:12",
+        "--fail-if=editors late < 0.1%",
         "--json=-",
     ];
     let run = ["run", &server.url(), "-p=moved.toml", "--threads=2"];
@@ -300,6 +301,13 @@ fn populations_divide_the_clients_of_each_level() {
     for (of_each, all) in clients.iter().zip(all) {
         assert_eq!(of_each.iter().sum::<f64>(), all);
     }
+    let of_editors = |point: &Value| point["populations"][2]["streams"].clone();
+    for point in doc["load_points"].as_array().unwrap() {
+        assert_eq!(of_editors(point), point["streams"], "{point:#}");
+        assert_eq!(point["populations"][0]["streams"], Value::Null);
+    }
+    assert_eq!(doc["conditions"][0]["outcome"], "failed", "{doc:#}");
+    assert_eq!(doc["conditions"][0]["unit"], "%");
     let frames = column(&doc, |point| {
         point["streams"]["frames"].as_f64().unwrap_or(0.0)
     });
