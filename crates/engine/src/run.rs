@@ -207,7 +207,9 @@ fn execute_on_target(
         origin,
         make_workers,
     } = (target.operations)(plan);
-    let plan = Arc::new(plan.clone());
+    // The only population knows its clients, as those of a share do.
+    let alone = plan.alone().next();
+    let plan = Arc::new(alone.unwrap_or_else(|| plan.clone()));
     let salt = Salt(session::random_u64());
     let context = Context {
         plan: Arc::clone(&plan),

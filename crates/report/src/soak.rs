@@ -128,7 +128,7 @@ impl SoakDoc {
         let end = |row: &LoadPointDoc| {
             row.stage.as_ref().map_or(0.0, |stage| stage.begin_s) + row.window_s
         };
-        let begin = rows
+        let begin = all
             .first()
             .and_then(|row| Some(row.stage.as_ref()?.begin_s));
         let trends = WATCHED.iter().filter_map(|watched| {
@@ -138,13 +138,15 @@ impl SoakDoc {
             };
             trend(watched, of_watched)
         });
-        let trends: Vec<_> = trends.take_while(|_| rows.len() >= ROWS_MIN).collect();
+        let trends: Vec<_> = trends.collect();
+        let drifts = trends.iter().any(|trend| trend.drifts);
+        let is_steady = (rows.len() >= ROWS_MIN).then_some(true);
         Some(Self {
             rows: u32::try_from(rows.len()).unwrap_or(u32::MAX),
-            length_s: rows
+            length_s: all
                 .last()
                 .map_or(0.0, |row| end(row) - begin.unwrap_or_default()),
-            steady: (!trends.is_empty()).then(|| !trends.iter().any(|trend| trend.drifts)),
+            steady: if drifts { Some(false) } else { is_steady },
             trends,
         })
     }
@@ -155,7 +157,7 @@ impl SoakDoc {
         let length = units::seconds(self.length_s);
         match self.steady {
             None => vec![format!(
-                "{} valid rows are too few to tell a trend: {ROWS_MIN} are needed",
+                "{} rows are too few to tell a trend: {ROWS_MIN} are needed",
                 self.rows
             )],
             Some(true) => vec![format!(

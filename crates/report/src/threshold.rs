@@ -110,6 +110,14 @@ impl ThresholdValue {
         }
     }
 
+    /// Returns whether a load point without operations has the value too.
+    const fn is_always_there(self) -> bool {
+        matches!(
+            self,
+            Self::Event(_) | Self::Metric(Metric::Cpu | Metric::ServerCpu)
+        )
+    }
+
     const fn is_of_streams(self) -> bool {
         matches!(self, Self::Late | Self::LateShare)
     }
@@ -315,7 +323,8 @@ impl Threshold {
             let missing = || format!("it was not measured at {place}{remedy}");
             let place = format!("at {place}{}", self.value.doubt(row));
             // In a stage, a population may have no turn.
-            if value.is_some() || row.load().stage.is_none() {
+            let may_lack = row.load().stage.is_some() && !self.value.is_always_there();
+            if value.is_some() || !may_lack {
                 values.push((value.ok_or_else(missing)?, place));
             }
         }

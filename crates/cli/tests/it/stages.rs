@@ -330,6 +330,41 @@ fn populations_divide_the_clients_of_each_level() {
     assert_eq!(invalid, [0.0; 4], "{doc:#}");
 }
 
+/// A population alone has the clients that it has beside the others.
+#[test]
+fn populations_alone_have_their_clients_in_each_stage() {
+    let (server, place) = (server(), Place::new());
+    place.write("moved.toml", MOVED);
+    place.write("frames.toml", FRAMES);
+    let url = server.url();
+    let run = ["run", &url, "-p=moved.toml", "--threads=2", "--out=results"];
+    let options = ["-c=10", "--stages=1s:22,0s:2,1s:2", "--alone", "--json=-"];
+    let said = place.smbench_as(server.password(), &[&run[..], &options].concat());
+    said.succeeded();
+    let clients = |doc: &Value| column(doc, |point| point["clients"].as_f64().unwrap());
+    let documents = place.results().into_iter().map(|path| {
+        let doc = json(&std::fs::read_to_string(path).unwrap());
+        let populations = doc["plan"]["populations"].as_array().unwrap();
+        let shares = populations
+            .iter()
+            .map(|one| one["share"].clone())
+            .collect::<Vec<_>>();
+        (clients(&doc), shares)
+    });
+    let mut documents: Vec<_> = documents.collect();
+    documents.sort_by(|one, other| one.0.partial_cmp(&other.0).unwrap());
+    let (share, none) = (|percent: f64| Value::from(percent), Value::Null);
+    assert_eq!(
+        documents,
+        [
+            (vec![2.0, 2.0], vec![none.clone()]),
+            (vec![5.0, 0.0], vec![share(20.0)]),
+            (vec![15.0, 0.0], vec![share(60.0)]),
+            (vec![22.0, 2.0], vec![share(60.0), none, share(20.0)]),
+        ]
+    );
+}
+
 /// A stage without clients is a pause.
 #[test]
 fn a_stage_of_no_clients_is_valid() {
@@ -379,6 +414,27 @@ fn rows_of_a_soak_have_their_frames() {
     assert_eq!(doc["conditions"][1]["outcome"], "failed");
 }
 
+/// Percent of all clients fit one level only, beside a number of clients.
+#[test]
+fn shares_of_all_clients_at_the_start_divide_the_highest_level() {
+    let place = Place::new();
+    let company = COMPANY.replace("share = 100", "share = 88");
+    place.write(
+        "company.toml",
+        &company.replace("clients = 2", "clients = 12"),
+    );
+    let plan = ["plan", "-p=company.toml", "--stages=1m:500"];
+    let said = place.smbench(&[&plan[..], &["-c=100"]].concat());
+    said.succeeded();
+    assert!(
+        said.stdout.contains("office, 488 clients (88 %)"),
+        "{said:?}"
+    );
+    place
+        .smbench(&plan)
+        .failed_with(2, &["the shares of the populations sum to 88"]);
+}
+
 #[test]
 fn a_soak_has_the_clients_that_its_populations_say() {
     let place = Place::new();
@@ -414,7 +470,7 @@ fn a_soak_that_is_killed_keeps_its_finished_rows() {
     }
     let said = place.smbench(&["show", place.results()[0].to_str().unwrap()]);
     said.succeeded();
-    assert!(said.stdout.contains("valid rows are too few"), "{said:?}");
+    assert!(said.stdout.contains("rows are too few"), "{said:?}");
 }
 
 /// Runs a soak of clients that come and go, against a server in a process of its own.

@@ -19,12 +19,15 @@ pub(super) struct Frames {
 }
 
 impl Frames {
-    /// Makes the frames of a client; `None` unless clients are streams.
-    pub(super) fn of(load: &LoadModel) -> Option<Box<Self>> {
+    /// Makes the frames of a client with this many outstanding actions; `None` unless clients
+    /// are streams.
+    pub(super) fn of(load: &LoadModel, outstanding: u32) -> Option<Box<Self>> {
         let stream = load.stream()?;
+        // Of frames that are not done in their order, as many may come before an earlier one.
+        let frames = f64::from(outstanding) + 0.5;
         Some(Box::new(Self {
             buffered: Nanos(stream.buffered_ns().round() as u64),
-            rested: Nanos((stream.frame_time_ns() * 1.5).ceil() as u64),
+            rested: Nanos((stream.frame_time_ns() * frames).ceil() as u64),
             last_due: Nanos(0),
             shown: None,
         }))
@@ -94,7 +97,7 @@ mod tests {
             layout: StreamLayout::OneFile,
             start: StreamStart::Spread,
         });
-        Frames::of(&load).unwrap()
+        Frames::of(&load, 2).unwrap()
     }
 
     #[test]
@@ -116,6 +119,10 @@ mod tests {
         frames.done(Nanos(80 * MS), Nanos(95 * MS));
         let next = frames.done(Nanos(90 * MS), Nanos(95 * MS));
         assert_eq!(next.gap_max, Nanos(10 * MS));
+        // Two frames that are not done in their order are no rest.
+        let first = frames.done(Nanos(110 * MS), Nanos(200 * MS));
+        assert_eq!((first.gap_max, first.late), (Nanos(90 * MS), 1));
+        frames.done(Nanos(100 * MS), Nanos(205 * MS));
         // Its client had another turn, two seconds later.
         let later = frames.done(Nanos(2090 * MS), Nanos(2095 * MS));
         assert_eq!((later.gap_max, later.late), (Nanos(0), 0));

@@ -155,7 +155,7 @@ impl<S: Supply> Member<S> {
         self.pace = Pace::new(plan, mix, self.number, clients, rate, starts);
         self.is_paced =
             plan.only().load.is_paced() || !matches!(self.pace, Pace::Closed | Pace::Turns(_));
-        self.frames = Frames::of(&plan.only().load);
+        self.frames = Frames::of(&plan.only().load, plan.only().outstanding);
         self.patience = plan.limits.operation.into();
         if !matches!(
             self.pace,

@@ -15,6 +15,8 @@ use crate::stages::{StagePlace, StageUnit};
 pub struct StageRecord {
     /// The stage.
     pub place: StagePlace,
+    /// Clients under load at its end, of all populations.
+    pub clients: u32,
     /// Time from the start of the load to its end, with ramps.
     pub until: Duration,
     /// How much of it was measured.
@@ -89,6 +91,12 @@ impl LoadPointRecord {
             let whole = whole.filter(|_| lacks || index == last);
             self.of_stage(StageRecord {
                 invalid: stage.invalid.clone().or(whole),
+                // A client that is lost after the last one is in it.
+                until: if index == last {
+                    Duration::MAX
+                } else {
+                    stage.until
+                },
                 ..stage
             })
         });
@@ -109,20 +117,15 @@ impl LoadPointRecord {
         let populations = populations.map(|((population, of_stage), dropouts)| PopulationRecord {
             name: population.name.clone(),
             clients: of_stage.clients,
-            clients_served: population.clients_served.min(of_stage.clients),
+            clients_served: population.clients_served,
             dropouts,
             punctuality: of_stage.punctuality,
             series: population.series.part(intervals.clone()),
             ops: of_stage.ops,
         });
         let populations: Vec<_> = populations.collect();
-        let of_populations = populations.iter().map(|one| one.clients).sum();
         Self {
-            clients: match stage.place.unit {
-                StageUnit::Clients if populations.is_empty() => stage.place.to as u32,
-                StageUnit::Clients => of_populations,
-                StageUnit::Rate => self.clients,
-            },
+            clients: stage.clients,
             rate: match stage.place.unit {
                 StageUnit::Clients => None,
                 StageUnit::Rate => Some(Rate {

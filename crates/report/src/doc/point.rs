@@ -41,7 +41,8 @@ pub struct LoadPointDoc {
     pub rate: Option<f64>,
     /// Number of the pass over the series of load points, from 1.
     pub repeat: u32,
-    /// The stage that the load point is. `clients`, or `rate`, is then the level at its end.
+    /// The stage that the load point is. `clients`, or `rate`, is then the level at its end, or the
+    /// number of clients that stages do not move if that is larger.
     /// Absent unless the load has stages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stage: Option<StageDoc>,
@@ -203,7 +204,7 @@ pub struct LoadPointDoc {
     /// closed loops without think times.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offered: Option<OfferedDoc>,
-    /// Frames of streams. Absent unless clients are streams.
+    /// Frames of streams. Absent unless clients are streams, and in stages without a frame.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub streams: Option<StreamsDoc>,
     /// Longest time, in nanoseconds, of an operation that was in flight when the

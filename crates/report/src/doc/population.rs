@@ -115,7 +115,7 @@ pub struct PopulationPointDoc {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offered: Option<OfferedDoc>,
     /// Whether its frames were there by their instants. Absent unless its clients are streams, and
-    /// in stages whose load has not ended.
+    /// in stages without a frame.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub streams: Option<StreamsDoc>,
     /// What its clients reached of their rate. Absent unless load points count units.

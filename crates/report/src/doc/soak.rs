@@ -7,7 +7,8 @@ use smbench_model::record::StageMemory;
 /// The trends of a soak: one load over a long time, with a load point per row.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SoakDoc {
-    /// Number of rows: the valid load points.
+    /// Number of rows whose latencies count: the valid load points, and those where nothing is
+    /// wrong but failed operations.
     pub rows: u32,
     /// Seconds from the start of the first row to the end of the last one.
     pub length_s: f64,

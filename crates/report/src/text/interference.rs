@@ -26,7 +26,9 @@ pub fn interference(alone: &[RunDoc], together: &RunDoc) -> Option<Table> {
         let mut rows = curves.iter().flat_map(|curve| &curve.rows);
         let own = rows.find_map(|of| {
             let own = PopulationRow::named(of, &planned.name)?;
-            (own.clients() == beside.clients()).then_some((of, own))
+            let stages = [of, row].map(|row| row.load().stage.map(|stage| stage.number));
+            let is_same = stages[0] == stages[1] && own.clients() == beside.clients();
+            is_same.then_some((of, own))
         });
         let pair = |of: fn(&PopulationRow<'_>) -> Option<f64>,
                     print: fn(f64) -> String,

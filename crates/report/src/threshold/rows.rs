@@ -22,7 +22,7 @@ impl Threshold {
                 let none = || format!("no load point has {}", counted(clients.into(), "client"));
                 Ok(vec![row.ok_or_else(none)?])
             }
-            At::Usual if pacing != LoopDoc::Closed || self.is_of_each(curve) => {
+            At::Usual if self.is_of_each(pacing, curve) => {
                 Ok(curve.rows.iter().filter(|row| row.is_quotable()).collect())
             }
             At::Usual | At::Peak => {
@@ -32,15 +32,15 @@ impl Threshold {
         }
     }
 
-    /// Returns whether a value of a closed loop is judged at each load point. Those of late frames
-    /// are. Under stages, so is what must not be too high. In a soak, and where a level stays,
-    /// everything is: no stage is the load of another.
-    fn is_of_each(&self, curve: &Curve<'_>) -> bool {
+    /// Returns whether the value is judged at each load point. Those of a run at a rate and of late
+    /// frames are. Under stages, so is what must not be too high. In a soak, and where a level
+    /// stays, everything is: no stage is the load of another.
+    fn is_of_each(&self, pacing: LoopDoc, curve: &Curve<'_>) -> bool {
         let stages = curve.rows.iter().filter_map(|row| row.load().stage);
         let mut levels = stages.flat_map(|stage| [stage.from, stage.to]);
         let is_of_streams = self.value.is_of_streams();
         let Some(first) = levels.next() else {
-            return is_of_streams;
+            return is_of_streams || pacing != LoopDoc::Closed;
         };
         is_of_streams || self.side == LimitSide::Above || levels.all(|level| level == first)
     }

@@ -9,6 +9,7 @@ use smbench_model::record::{
     ClientUsage, LoadPointRecord, PopulationRecord, PopulationStage, Punctuality, StageRecord,
 };
 use smbench_model::stages::{StagePlace, Stages};
+use smbench_model::work::Population;
 
 use super::cpu_reader::{Seen, StageInstants, StageReading, StageReadings};
 use super::failed::{Excuse, excuse, objection_to, trouble_in};
@@ -195,12 +196,15 @@ impl<'a> StageRows<'a> {
             punctuality: Punctuality::default(),
         });
         self.records.push(StageRecord {
-            invalid: if place.is_pause() {
+            invalid: if place.is_pause() && work.populations.iter().all(Population::is_moved) {
                 trouble_in(&sums.all, self.excuse)
             } else {
                 objection_to(&sums.all, self.excuse)
             },
             place,
+            clients: (0..work.populations.len())
+                .map(|index| work.clients_at_end(index, &place))
+                .sum(),
             until: work.ramp_up + place.end(),
             window: window.into(),
             window_opened: clock::wall_at(begin),

@@ -56,6 +56,13 @@ impl PlanSources<'_> {
         }
         (profile.spec.run.work.stages, profile.spec.run.work.soak) = (None, None);
         let mut plan = Plan::resolve_level(&profile, &options, target, limits, cores)?;
+        if self.profile.spec.unit.is_none() {
+            // Documents have the shares that were asked for.
+            let tables = self.profile.spec.population.iter();
+            for (population, table) in plan.work.populations.iter_mut().zip(tables) {
+                population.share = table.share;
+            }
+        }
         let stages = match stages.purpose {
             StagesPurpose::Lines => stages,
             // The populations may have said how many clients they are.
@@ -247,5 +254,5 @@ fn divide_at_start(tables: &mut [PopulationSpec], stages: &Stages) {
     }
     let sum: f64 = tables.iter().filter_map(|table| table.share).sum();
     let shares = tables.iter_mut().filter_map(|table| table.share.as_mut());
-    shares.for_each(|share| *share *= 100.0 / sum);
+    shares.for_each(|share| *share = (*share * 100.0 / sum).min(100.0));
 }

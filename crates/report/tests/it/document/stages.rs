@@ -22,6 +22,7 @@ fn soak(change: impl Fn(u32, &mut StageRecord)) -> LoadPointRecord {
     let row = |place: smbench_model::stages::StagePlace| {
         let mut row = StageRecord {
             place,
+            clients: 8,
             until: Duration::from_secs(2) + place.end(),
             window: place.length,
             window_opened: SystemTime::UNIX_EPOCH,
