@@ -80,12 +80,6 @@ pub struct StagePlace {
 }
 
 impl StagePlace {
-    /// Returns whether the stages move nothing in it: its level is 0 from its start to its end.
-    #[must_use]
-    pub const fn is_pause(&self) -> bool {
-        self.from <= 0.0 && self.to <= 0.0
-    }
-
     /// Returns the time from the start of the load to the end of the stage.
     #[must_use]
     pub fn end(&self) -> Duration {

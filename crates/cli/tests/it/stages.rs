@@ -338,9 +338,9 @@ fn populations_alone_have_their_clients_in_each_stage() {
     place.write("frames.toml", FRAMES);
     let url = server.url();
     let run = ["run", &url, "-p=moved.toml", "--threads=2", "--out=results"];
-    let options = ["-c=10", "--stages=1s:22,0s:2,1s:2", "--alone", "--json=-"];
+    let options = ["-c=10", "--stages=1s:22,0s:2,1s:2", "--alone"];
     let said = place.smbench_as(server.password(), &[&run[..], &options].concat());
-    said.succeeded();
+    assert_eq!(said.code(), Some(0), "{said:?}");
     let clients = |doc: &Value| column(doc, |point| point["clients"].as_f64().unwrap());
     let documents = place.results().into_iter().map(|path| {
         let doc = json(&std::fs::read_to_string(path).unwrap());

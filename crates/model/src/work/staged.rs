@@ -30,9 +30,27 @@ impl Work {
         Some(stages)
     }
 
-    /// Returns how many clients of the population with this index a stage has at its end.
+    /// Returns whether nothing is under load in a stage, from its start to its end.
     #[must_use]
-    pub fn clients_at_end(&self, index: usize, place: &StagePlace) -> u32 {
+    pub fn is_pause(&self, place: &StagePlace) -> bool {
+        match place.unit {
+            StageUnit::Rate => place.from <= 0.0 && place.to <= 0.0,
+            StageUnit::Clients => [place.from, place.to]
+                .into_iter()
+                .all(|level| self.all_clients_at(level) == 0),
+        }
+    }
+
+    /// Returns how many clients of all populations are under load at a level.
+    #[must_use]
+    pub fn all_clients_at(&self, level: f64) -> u32 {
+        let populations = 0..self.populations.len();
+        populations.map(|index| self.clients_at(index, level)).sum()
+    }
+
+    /// Returns how many clients of the population with this index are under load at a level.
+    #[must_use]
+    pub fn clients_at(&self, index: usize, level: f64) -> u32 {
         let population = &self.populations[index];
         match self.stages_of(index) {
             Some(stages)
@@ -40,7 +58,7 @@ impl Work {
                     && stages.unit == StageUnit::Clients
                     && population.is_moved() =>
             {
-                stages.clients_at(place.to)
+                stages.clients_at(level)
             }
             _ => population.max_clients(),
         }

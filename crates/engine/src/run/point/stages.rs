@@ -9,7 +9,6 @@ use smbench_model::record::{
     ClientUsage, LoadPointRecord, PopulationRecord, PopulationStage, Punctuality, StageRecord,
 };
 use smbench_model::stages::{StagePlace, Stages};
-use smbench_model::work::Population;
 
 use super::cpu_reader::{Seen, StageInstants, StageReading, StageReadings};
 use super::failed::{Excuse, excuse, objection_to, trouble_in};
@@ -191,20 +190,18 @@ impl<'a> StageRows<'a> {
         let populations = sums.populations.into_iter().enumerate();
         let work = &self.context.plan.work;
         let populations = populations.map(|(index, ops)| PopulationStage {
-            clients: work.clients_at_end(index, &place),
+            clients: work.clients_at(index, place.to),
             ops,
             punctuality: Punctuality::default(),
         });
         self.records.push(StageRecord {
-            invalid: if place.is_pause() && work.populations.iter().all(Population::is_moved) {
+            invalid: if work.is_pause(&place) {
                 trouble_in(&sums.all, self.excuse)
             } else {
                 objection_to(&sums.all, self.excuse)
             },
             place,
-            clients: (0..work.populations.len())
-                .map(|index| work.clients_at_end(index, &place))
-                .sum(),
+            clients: work.all_clients_at(place.to),
             until: work.ramp_up + place.end(),
             window: window.into(),
             window_opened: clock::wall_at(begin),
