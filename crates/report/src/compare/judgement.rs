@@ -111,8 +111,9 @@ impl Judgement {
         let log = |percent: f64| (percent / 100.0).ln_1p();
         // The interval has as many degrees of freedom at least. With fewer, the ratio of the
         // two quantiles is larger, so this errs on the side of noise.
-        let quantile = |passes: u32, of: f64| student_t(of, f64::from(passes.max(2) - 1));
-        let wider = quantile(later, 1.0 - error) / quantile(passes, 0.5 + CONFIDENCE / 2.0);
+        let degrees = f64::from(later.max(2) - 1);
+        let wider = student_t(1.0 - error, degrees) / student_t(0.5 + CONFIDENCE / 2.0, degrees);
+        // More passes narrow the interval a little more than that.
         let shrunk = (f64::from(passes.max(1)) / f64::from(later.max(1))).sqrt();
         log(percent).abs() > (log(high) - log(low)) / 2.0 * wider * shrunk
     }
