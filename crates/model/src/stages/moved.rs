@@ -102,7 +102,7 @@ mod tests {
             prop_assert_eq!(under_load.iter().sum::<u32>() + fixed, level as u32);
             for (count, of) in under_load.iter().zip(&moved) {
                 let exact = (level - f64::from(fixed)) * f64::from(*of) / f64::from(all);
-                // Each population rounds by itself, and others of the same place come before.
+                // Other populations may have clients at the same place, which come before.
                 prop_assert!((f64::from(*count) - exact).abs() <= moved.len() as f64);
             }
             for one in &each {

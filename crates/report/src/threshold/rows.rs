@@ -32,9 +32,9 @@ impl Threshold {
         }
     }
 
-    /// Returns whether the value is judged at each load point. Those of a run at a rate and of late
-    /// frames are. Under stages, so is what must not be too high. In a soak, and where a level
-    /// stays, everything is: no stage is the load of another.
+    /// Returns whether the value is judged at each load point. Values of a run at a rate are, and
+    /// so are late frames. Under stages, values that must not be too high are. In a soak, and
+    /// where a level stays, all values are: each stage has the same load.
     fn is_of_each(&self, pacing: LoopDoc, curve: &Curve<'_>) -> bool {
         let stages = curve.rows.iter().filter_map(|row| row.load().stage);
         let mut levels = stages.flat_map(|stage| [stage.from, stage.to]);
