@@ -69,6 +69,8 @@ struct KeptListing {
     entries: u32,
     /// When the last name was received.
     read_at: Nanos,
+    /// Whether it has fewer names than the directory of the tree.
+    is_short: bool,
 }
 
 /// The lease of a listing.
@@ -144,7 +146,7 @@ impl Listings {
             return false;
         };
         let is_changed = self.lists_changed && self.changes.is_changed_since(kept.read_at);
-        if is_changed {
+        if is_changed || kept.is_short {
             self.events.push(ListingEvent::Stale);
         }
         self.ready.push((call.slot, kept.entries));
@@ -295,8 +297,13 @@ impl Listings {
     }
 
     /// Keeps the listing of a slot instead of closing its directory; returns whether it does, and
-    /// a directory to close in its favour.
-    pub(super) fn keep(&mut self, call: &Call, open: FileId) -> (bool, Option<FileId>) {
+    /// a directory to close in its favour. The directory has at least `least` names.
+    pub(super) fn keep(
+        &mut self,
+        call: &Call,
+        open: FileId,
+        least: usize,
+    ) -> (bool, Option<FileId>) {
         let Some(begun) = self.notes[slot_of(call.slot)].listing.take() else {
             return (false, None);
         };
@@ -322,6 +329,7 @@ impl Listings {
             open,
             entries: begun.entries,
             read_at,
+            is_short: (begun.entries as usize) < least,
         });
         self.events.push(ListingEvent::Kept);
         self.events.extend(oldest.map(|_| ListingEvent::Ended));

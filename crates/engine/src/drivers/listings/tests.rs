@@ -59,7 +59,11 @@ fn list(listings: &mut Listings, member: usize, directory: u32, at: u64) -> (boo
     listings.answered(&Answer { moved: 5, ..answer }, None, Nanos(at + 1));
     let status = NtStatus::NO_MORE_FILES;
     listings.answered(&Answer { status, ..answer }, None, Nanos(at + 2));
-    listings.keep(&call(member, OpKind::ListClose, directory), open(directory))
+    listings.keep(
+        &call(member, OpKind::ListClose, directory),
+        open(directory),
+        5,
+    )
 }
 
 /// Sends a change of names at instant `at`, and gets its answer.
@@ -104,7 +108,7 @@ fn a_listing_without_a_lease_or_an_end_is_not_kept() {
         listings.answered(&DONE, granted, Nanos(1));
         let status = NtStatus::NO_MORE_FILES;
         listings.answered(&Answer { status, ..DONE }, None, Nanos(2));
-        let closed = listings.keep(&call(0, OpKind::ListClose, 0), open(0));
+        let closed = listings.keep(&call(0, OpKind::ListClose, 0), open(0), 0);
         assert_eq!(closed, (false, None), "{granted:?}");
     }
     let mut listings = listings();
@@ -112,7 +116,7 @@ fn a_listing_without_a_lease_or_an_end_is_not_kept() {
     listings.answered(&DONE, LEASED, Nanos(1));
     let status = NtStatus::ACCESS_DENIED;
     listings.answered(&Answer { status, ..DONE }, None, Nanos(2));
-    let closed = listings.keep(&call(0, OpKind::ListClose, 0), open(0));
+    let closed = listings.keep(&call(0, OpKind::ListClose, 0), open(0), 0);
     assert_eq!(closed, (false, None));
 }
 
@@ -124,7 +128,7 @@ fn a_listing_whose_lease_breaks_meanwhile_is_not_kept() {
     assert_eq!(listings.broken(key(0, 0), Nanos(2)), []);
     let status = NtStatus::NO_MORE_FILES;
     listings.answered(&Answer { status, ..DONE }, None, Nanos(3));
-    let closed = listings.keep(&call(0, OpKind::ListClose, 0), open(0));
+    let closed = listings.keep(&call(0, OpKind::ListClose, 0), open(0), 0);
     assert_eq!(closed, (false, None));
 }
 
@@ -175,6 +179,24 @@ fn an_answer_after_a_change_that_it_does_not_show_is_stale() {
     listings.answered(&Answer { slot: 1, ..DONE }, None, Nanos(40));
     assert!(listings.answers(&call(0, OpKind::ListOpen, 0)));
     assert_eq!(listings.events, [ListingEvent::Stale]);
+}
+
+#[test]
+fn an_answer_that_lacks_names_of_the_tree_is_stale() {
+    for (least, events) in [(5, &[][..]), (6, &[ListingEvent::Stale])] {
+        let mut listings = listings();
+        let opened = call(0, OpKind::ListOpen, 0);
+        listings.begin(&opened, key(0, 0));
+        listings.answered(&DONE, LEASED, Nanos(1));
+        listings.answered(&Answer { moved: 5, ..DONE }, None, Nanos(2));
+        let status = NtStatus::NO_MORE_FILES;
+        listings.answered(&Answer { status, ..DONE }, None, Nanos(3));
+        let closed = call(0, OpKind::ListClose, 0);
+        assert_eq!(listings.keep(&closed, open(0), least), (true, None));
+        listings.events.clear();
+        assert!(listings.answers(&opened));
+        assert_eq!(listings.events, events, "{least}");
+    }
 }
 
 #[test]

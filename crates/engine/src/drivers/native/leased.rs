@@ -6,6 +6,7 @@ use std::task::{Context, Poll};
 use smbench_model::Nanos;
 use smbench_model::action::{Action, ChangeFilter};
 use smbench_model::kind::OpKind;
+use smbench_model::operations::Mix;
 use smbench_model::sessions::Caching;
 use smbench_protocol::command::create::OplockLevel;
 use smbench_protocol::command::oplock_break::BreakNotification;
@@ -101,7 +102,8 @@ impl GroupState<MixEncoder> {
             return false;
         };
         let open = &mut self.places[slot_of(call.slot)].open;
-        let (keeps, in_favour) = listings.keep(call, *open);
+        let least = names_of(&self.encoder.mix, call);
+        let (keeps, in_favour) = listings.keep(call, *open, least);
         if keeps {
             *open = smbench_protocol::FileId::default();
         }
@@ -155,6 +157,17 @@ impl GroupState<MixEncoder> {
         for open in listings.change(call, names_lease, clock::now()) {
             self.cache.close(self.held[call.member].session, open);
         }
+    }
+}
+
+/// Returns the least number of names that a listing has. Only a tree says which names are there,
+/// and only all of them are counted.
+fn names_of(mix: &Mix, call: &Call) -> usize {
+    match (mix.files().tree(), mix.action(&call.operation)) {
+        (Some(tree), Action::List { pattern, .. }) if pattern == "*" => {
+            tree.children(call.operation.file).len()
+        }
+        _ => 0,
     }
 }
 
