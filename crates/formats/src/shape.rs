@@ -12,6 +12,9 @@
 //!
 //! A level has its distance from the root, its directories and its files. A name has a length in
 //! characters, and a size its bytes, both with the number of entries.
+//!
+//! A listing of a tree, as `find DIR -printf '%y\t%s\t%P\n'` writes it, has a shape too. Each line
+//! has `d` for a directory or `f` for a file, the bytes and the path below the directory.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -24,6 +27,8 @@ use thiserror::Error;
 
 /// First line of a file.
 const HEADER: &str = "# smbench tree shape";
+/// How the lines of a shape begin.
+const SHAPE_WORDS: [&str; 3] = ["level", "name", "size"];
 /// Number of different sizes that are kept. More are joined with their neighbours.
 const SIZES_MAX: usize = 200;
 /// Sizes of a power of two, when sizes are joined.
@@ -37,6 +42,17 @@ pub enum ShapeError {
     /// A line is not understood.
     #[error("line {line}: `{text}` is no line of a shape: level, name or size, with numbers")]
     Line {
+        /// Line, from 1.
+        line: usize,
+        /// Its text.
+        text: String,
+    },
+    /// A line of a listing is not understood.
+    #[error(
+        "line {line}: `{text}` is neither a line of a shape nor of a listing: `find DIR -printf \
+         '%y\\t%s\\t%P\\n'` writes one"
+    )]
+    Listing {
         /// Line, from 1.
         line: usize,
         /// Its text.
@@ -163,22 +179,47 @@ pub fn write(shape: &TreeShape) -> String {
     text
 }
 
-/// Reads a shape.
+/// Reads a shape, or the shape of a listing.
 ///
 /// # Errors
 /// When a line is not understood, or the shape is not that of a tree.
 pub fn read(bytes: &[u8]) -> Result<TreeShape, ShapeError> {
     let mut measured = MeasuredTree::default();
+    let mut is_shape = None;
     for (at, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
         let text = String::from_utf8_lossy(line);
-        let text = text.trim();
-        if text.is_empty() || text.starts_with('#') {
+        let text = text.trim_end_matches('\r');
+        if text.trim().is_empty() || (text.starts_with('#') && is_shape != Some(false)) {
             continue;
         }
-        measured.line(text).ok_or_else(|| ShapeError::Line {
-            line: at + 1,
-            text: text.chars().take(80).collect(),
-        })?;
+        let is_shape =
+            *is_shape.get_or_insert_with(|| SHAPE_WORDS.iter().any(|w| text.starts_with(w)));
+        let added = if is_shape {
+            measured.line(text)
+        } else {
+            measured.listed(text)
+        };
+        let (line, start) = (at + 1, || text.chars().take(80).collect());
+        match added {
+            Some(()) => {}
+            None if is_shape => {
+                return Err(ShapeError::Line {
+                    line,
+                    text: start(),
+                });
+            }
+            None => {
+                return Err(ShapeError::Listing {
+                    line,
+                    text: start(),
+                });
+            }
+        }
+    }
+    if is_shape == Some(false) {
+        // A listing may leave out the directory that it is of.
+        let root = measured.level(0);
+        root.directories = root.directories.max(1);
     }
     measured.shape()
 }
@@ -209,6 +250,35 @@ impl MeasuredTree {
                 self.sizes.insert(bytes.parse().ok()?, count.parse().ok()?);
             }
             _ => return None,
+        }
+        Some(())
+    }
+
+    /// Adds a line of a listing. Links and other entries that are neither files nor directories
+    /// are left out, and so are directories deeper than a tree can be.
+    fn listed(&mut self, text: &str) -> Option<()> {
+        let mut fields = text.splitn(3, '\t');
+        let (of, bytes, path) = (fields.next()?, fields.next()?, fields.next()?);
+        let bytes: u64 = bytes.trim().parse().ok()?;
+        let is_above = path.starts_with('/') || path.split('/').any(|name| name == "..");
+        if of.len() != 1 || is_above {
+            return None;
+        }
+        let names = || path.split('/').filter(|name| !["", "."].contains(name));
+        let level = names().count();
+        let length = names().next_back().map(|name| name.chars().count());
+        match (of, length) {
+            ("d", _) if level > TREE_DEPTH_MAX as usize => {}
+            ("d", length) => {
+                self.directory(level);
+                length.into_iter().for_each(|length| self.name(length));
+            }
+            ("f", Some(length)) if level <= TREE_DEPTH_MAX as usize + 1 => {
+                self.name(length);
+                self.file(level - 1, bytes);
+            }
+            ("f", None) => return None,
+            _ => {}
         }
         Some(())
     }
@@ -243,6 +313,35 @@ mod tests {
     }
 
     #[test]
+    fn a_listing_has_the_shape_of_its_tree() {
+        let listing = "d\t4096\t\nd\t4096\tphotos\nf\t7\tphotos/one two.jpg\nl\t3\tlink\nf\t9\ta\n";
+        let mut same = MeasuredTree::default();
+        [0, 1].into_iter().for_each(|level| same.directory(level));
+        same.file(1, 7);
+        same.file(0, 9);
+        [6, 11, 1].into_iter().for_each(|length| same.name(length));
+        let same = same.shape();
+        assert_eq!(read(listing.as_bytes()), same);
+        let without_root = listing.split_once('\n').unwrap().1.replace('\n', "\r\n");
+        assert_eq!(read(without_root.as_bytes()), same);
+        for wrong in [
+            "\u{0}\u{1}",
+            "f\t7\t/srv/a",
+            "f 7 a",
+            "f\tx\ta",
+            "f\t7\t",
+            "d\t0\t../a",
+            "photos/one.jpg",
+        ] {
+            let text = wrong.to_owned();
+            assert_eq!(
+                read(wrong.as_bytes()),
+                Err(ShapeError::Listing { line: 1, text })
+            );
+        }
+    }
+
+    #[test]
     fn many_sizes_are_joined_and_keep_their_bytes() {
         let sizes: BTreeMap<u64, u32> = (0..5000).map(|size| (size * 37, 2)).collect();
         let joined = joined(&sizes);
@@ -265,7 +364,6 @@ mod tests {
             ("# a\nlevel 0 1 1\nsize x 1", 3),
             ("name 256 1", 1),
             ("level 33 1 1", 1),
-            ("\u{0}\u{1}", 1),
         ] {
             let found = read(text.as_bytes()).unwrap_err();
             assert!(

@@ -38,11 +38,12 @@ pub(crate) enum TreeCommand {
     /// Delete the prepared tree from the share
     #[command(after_help = EXAMPLES)]
     Cleanup(Box<TreeArgs>),
-    /// Print the shape of a local directory, for --like-file: numbers and sizes, no names
+    /// Print the shape of a directory or a listing, for --like-file: numbers and sizes, no names
     Shape {
-        /// Directory whose tree is described; links are not followed
-        #[arg(value_name = "DIR", value_parser = paths())]
-        folder: PathBuf,
+        /// Local directory, whose links are not followed, or a file that `find DIR -printf
+        /// '%y\t%s\t%P\n'` wrote
+        #[arg(value_name = "DIR|LISTING", value_parser = paths())]
+        of: PathBuf,
     },
 }
 
@@ -102,8 +103,8 @@ pub(crate) struct ShapeArgs {
     /// Seed of names and sizes [default: 1]
     #[arg(long, value_name = "N", value_parser = whole::<u64>())]
     pub(crate) seed: Option<u64>,
-    /// Take levels, lengths of names and sizes from a local directory
-    #[arg(long, value_name = "DIR", value_parser = paths(), conflicts_with_all = MEASURED)]
+    /// Take levels, lengths of names and sizes from a local directory or from a listing of find
+    #[arg(long, value_name = "DIR|LISTING", value_parser = paths(), conflicts_with_all = MEASURED)]
     pub(crate) like: Option<PathBuf>,
     /// Take levels, lengths of names and sizes from a file of `smbench tree shape`
     #[arg(long, value_name = "FILE", value_parser = paths(), conflicts_with_all = MEASURED,

@@ -27,8 +27,8 @@ pub(super) fn tree(command: &TreeCommand) -> Result<Exit, Failure> {
         TreeCommand::Prepare(args) => prepare(args),
         TreeCommand::Check(args) => check(args),
         TreeCommand::Cleanup(args) => cleanup(args),
-        TreeCommand::Shape { folder } => {
-            print(&smbench_formats::shape::write(&like::measure(folder)?))?;
+        TreeCommand::Shape { of } => {
+            print(&smbench_formats::shape::write(&like::of(of)?))?;
             Ok(Exit::Done)
         }
     }
@@ -37,10 +37,9 @@ pub(super) fn tree(command: &TreeCommand) -> Result<Exit, Failure> {
 /// Returns the description of the tree that the options ask for.
 fn shape(args: &ShapeArgs) -> Result<TreeShape, Failure> {
     let default = TreeShape::default();
-    let measured = match (&args.like, &args.like_file) {
-        (Some(folder), _) => like::measure(folder)?,
-        (None, Some(file)) => like::read(file)?,
-        (None, None) => TreeShape {
+    let measured = match args.like.as_ref().or(args.like_file.as_ref()) {
+        Some(path) => like::of(path)?,
+        None => TreeShape {
             directories: args.directories.unwrap_or(default.directories),
             files: args.files.unwrap_or(default.files),
             depth: args.depth,

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use nix::sys::signal::Signal;
 use smbench_lab::{SambaOptions, ScratchSamba};
@@ -154,14 +155,19 @@ fn a_tree_is_made_like_a_local_one() {
     tree(&place, &samba, "prepare", &["--like-file", text(&file)]).succeeded();
     let (files, directories) = found(&root(&samba));
     assert_eq!((files.len(), directories), (4, 3));
-    // The same description from the directory itself is the same tree.
-    let said = tree(&place, &samba, "prepare", &["--like", text(&like)]);
-    said.succeeded();
-    assert!(
-        said.stdout
-            .contains("4 files whole already\nno file written\n"),
-        "{said:?}"
-    );
+    // The same description from the directory itself, or from a listing of it, is the same tree.
+    let find = Command::new("find")
+        .arg(&like)
+        .args(["-printf", "%y\\t%s\\t%P\\n"])
+        .output()
+        .unwrap();
+    let listing = place.write("listing.tsv", &String::from_utf8(find.stdout).unwrap());
+    for of in [&like, &listing] {
+        let said = tree(&place, &samba, "prepare", &["--like", text(of)]);
+        said.succeeded();
+        let expected = "4 files whole already\nno file written\n";
+        assert!(said.stdout.contains(expected), "{said:?}");
+    }
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The shape of a tree that exists: of a local directory, or of a file with a shape.
+//! The shape of a tree that exists: of a local directory, or of a file with a shape or a listing.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -8,8 +8,16 @@ use smbench_model::tree::{TREE_DEPTH_MAX, TreeShape};
 
 use crate::failure::Failure;
 
-/// Reads a file of `smbench tree shape`.
-pub(super) fn read(file: &Path) -> Result<TreeShape, Failure> {
+/// Returns the shape of a directory, of a file of `smbench tree shape`, or of a listing.
+pub(super) fn of(path: &Path) -> Result<TreeShape, Failure> {
+    if path.is_dir() {
+        measure(path)
+    } else {
+        read(path)
+    }
+}
+
+fn read(file: &Path) -> Result<TreeShape, Failure> {
     let text = fs::read(file).map_err(unreadable(file))?;
     shape::read(&text).map_err(|error| Failure::Usage(format!("{}: {error}", file.display())))
 }
@@ -21,7 +29,7 @@ fn unreadable(path: &Path) -> impl FnOnce(io::Error) -> Failure {
 
 /// Measures a local directory. Links and other entries that are neither files nor directories
 /// are left out, and so are directories deeper than a tree can be.
-pub(super) fn measure(folder: &Path) -> Result<TreeShape, Failure> {
+fn measure(folder: &Path) -> Result<TreeShape, Failure> {
     let mut measured = MeasuredTree::default();
     let mut waiting: Vec<(PathBuf, usize)> = vec![(folder.to_owned(), 0)];
     while let Some((path, level)) = waiting.pop() {
