@@ -365,7 +365,7 @@ mod tests {
             load("file-sever").unwrap_err().to_string(),
             "unknown profile `file-sever` (did you mean file-server?): expected one of file-server, \
              web-server, read-4k, metadata, list, stat, browse, browse-changing, \
-             finder-browse, notify-fanout, neighbour, untar, walk, \
+             finder-browse, notify-fanout, neighbour, untar, copy-in, copy-out, walk, \
              office-save, logons, all-commands, \
              netbench-like, netbench-like-oplocks, stream-2k-24, stream-uhd-24, stream-4k-24, \
              a .toml file, or a loadfile of dbench"

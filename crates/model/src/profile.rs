@@ -19,7 +19,7 @@ pub use change::{NotReadsAndWrites, SizeMix, SizeMixError, WorkloadChange, parse
 pub const DEFAULT: &str = "file-server";
 
 /// The built-in profiles: name and TOML text.
-pub const BUILTIN: [(&str, &str); 21] = [
+pub const BUILTIN: [(&str, &str); 23] = [
     ("file-server", include_str!("../profiles/file-server.toml")),
     ("web-server", include_str!("../profiles/web-server.toml")),
     ("read-4k", include_str!("../profiles/read-4k.toml")),
@@ -41,6 +41,8 @@ pub const BUILTIN: [(&str, &str); 21] = [
     ),
     ("neighbour", include_str!("../profiles/neighbour.toml")),
     ("untar", include_str!("../profiles/untar.toml")),
+    ("copy-in", include_str!("../profiles/copy-in.toml")),
+    ("copy-out", include_str!("../profiles/copy-out.toml")),
     ("walk", include_str!("../profiles/walk.toml")),
     ("office-save", include_str!("../profiles/office-save.toml")),
     ("logons", include_str!("../profiles/logons.toml")),

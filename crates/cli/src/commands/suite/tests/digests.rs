@@ -11,7 +11,7 @@ use crate::requests;
 use crate::suite::BUILTIN;
 
 /// The profiles with every option at its default.
-const PROFILES: [(&str, &str); 21] = [
+const PROFILES: [(&str, &str); 23] = [
     (
         "file-server",
         "4df225ee9318cf5dd05ba5c24b2c46a2eda766695b63662b4de0fbcfa5c8465e",
@@ -59,6 +59,14 @@ const PROFILES: [(&str, &str); 21] = [
     (
         "untar",
         "2deb854a8e1aaab67814a1bc4c3660c8511121a49a4826d699a44f48331f3a4a",
+    ),
+    (
+        "copy-in",
+        "9735869eabcd43206e68abd1f970ccdf6cda15c870b37c80b9a4e93bf5587ef2",
+    ),
+    (
+        "copy-out",
+        "c686b212b009f2360fdc83fc91c6e68bd26f9a32cbbb90d0990c00eefb4e47c2",
     ),
     (
         "walk",
@@ -313,27 +321,35 @@ const SUITES: [(&str, &[(&str, &str)]); 10] = [
         &[
             (
                 "list",
-                "160bac21efdd660b5d17225c9a037980129a65bd9b59ef612749f07cf8f030cc",
+                "f090b80c66b09874f55e8ccab329630a9841f213b217c2a5b966136f5bedb462",
             ),
             (
                 "stat",
-                "4159285da731f6ff57f566341f79ce0b97d35e6aa88c23a8785821565ae6e525",
+                "84c6fb5cd235dd72e7d43f50b4b0cb1b98822b2de7bd09a03bdc4a07f553389e",
             ),
             (
                 "browse",
-                "3bd618352250725b5016f42619f50bc1eac3ca6055aacac3a50d37cfc3788c6c",
+                "3384241de379d1e6c702b71a4cd52ac461c3d26e27daac23a5af53a74f8dfd1d",
+            ),
+            (
+                "finder-browse",
+                "44072870e1e14e9a57ac51318a8aba7ac6f01c06990e4d39fec533c31a35172c",
             ),
             (
                 "walk",
-                "8643fcea467d03b562dcb42fe2fe0cc47af884673f6751241787bc1124e3445a",
+                "24a8217b7b5cc87e5cef19dc93c5088f42bb10cdbdb08b774cc42425c6e6b5fd",
             ),
             (
                 "untar",
-                "861144f34b9777324199c7fb93453460ffd66f557d321f548059e276fd32df67",
+                "8ba9f4dc83d47a3ddbad823c2fa6d94e9168d7758a81cbd1d889823fc4b4d389",
             ),
             (
                 "office-save",
-                "5aa707949c77e546ac35c24e0afb349c3ec27409a9213103c5f34495cdeeeceb",
+                "7a78d446131834f02d370ad0837bc0183ac584dbca3a55f3595619c2ee35d506",
+            ),
+            (
+                "notify-fanout",
+                "3ba50fa98afca5d3233a82281cd7cedabc2ff2de82db5707b9606443cf9487cb",
             ),
         ],
     ),
