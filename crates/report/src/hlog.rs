@@ -8,19 +8,20 @@
 //!   show by default
 //! - one line per kind of operation, tagged with the kind; if the run has several
 //!   load points, the tag also names the load point
+//! - of several populations, the same lines for each, tagged with its name first
 //!
 //! Operations that the server asked for have a tagged line only, because no sum
 //! contains them. Load points follow each other in time. A comment before each of
 //! them names it.
 
 use std::io::{self, Write};
+use std::iter;
 use std::time::{Duration, SystemTime};
 
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{
     IntervalLogWriterBuilder, IntervalLogWriterError, Tag,
 };
-use smbench_model::kind::OpKind;
 use smbench_model::progress::{MeasuredInterval, PointNumber};
 use smbench_model::record::OpRecord;
 
@@ -28,6 +29,8 @@ use crate::load::Load;
 
 /// Nanoseconds in a millisecond, the unit of the log's column of longest values.
 const MAX_DIVISOR: f64 = 1e6;
+/// Characters that the tag of a line cannot have.
+const NOT_IN_TAGS: [char; 4] = [',', ' ', '\r', '\n'];
 
 /// Writes an interval log.
 #[derive(Debug)]
@@ -91,13 +94,18 @@ impl<W: Write> IntervalLog<W> {
                     IntervalLogWriterError::SerializeError(error) => io::Error::other(error),
                 })
         };
-        let all = interval.ops.all();
-        if all.count() > 0 {
-            add(&all, None)?;
-        }
-        for (kind, op) in interval.ops.ops().filter(|(_, op)| op.count() > 0) {
-            let name = tag_name(kind, interval);
-            add(op, Tag::new(&name))?;
+        let parts = interval.populations.iter();
+        let parts = parts.map(|part| (part.name.replace(NOT_IN_TAGS, "_") + "/", part.ops));
+        for (part, ops) in iter::once((String::new(), interval.ops)).chain(parts) {
+            let tag = |name: &str| tag_name(&format!("{part}{name}"), interval);
+            let all = ops.all();
+            if all.count() > 0 {
+                let name = (!part.is_empty()).then(|| tag("all"));
+                add(&all, name.as_deref().and_then(Tag::new))?;
+            }
+            for (kind, op) in ops.ops().filter(|(_, op)| op.count() > 0) {
+                add(op, Tag::new(&tag(kind.name())))?;
+            }
         }
         self.output.write_all(&text[skipped.len()..])
     }
@@ -109,14 +117,14 @@ fn load(interval: &MeasuredInterval<'_>) -> Load {
     Load::of(clients, rate.map(|rate| rate.of_all(clients)))
 }
 
-/// Returns the tag of a kind of operation: `read`. In a run with several load
+/// Returns the tag of operations of this name: `read`. In a run with several load
 /// points or passes it is `read-16` at 16 clients, and `read-16-2` in the second
 /// pass. Load points of different rates have the rate in place of the clients.
 ///
 /// The first pass has no number, because the log cannot know yet whether a second
 /// pass will follow.
-fn tag_name(kind: OpKind, interval: &MeasuredInterval<'_>) -> String {
-    let (name, load) = (kind.name(), load(interval).number());
+fn tag_name(name: &str, interval: &MeasuredInterval<'_>) -> String {
+    let load = load(interval).number();
     match (interval.point.of, interval.point.repeat) {
         (1, _) => name.to_owned(),
         (_, 1) => format!("{name}-{load}"),
@@ -126,6 +134,8 @@ fn tag_name(kind: OpKind, interval: &MeasuredInterval<'_>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use smbench_model::kind::OpKind;
+
     use super::*;
 
     /// Without a valid tag, a line would count as one without a tag, and its

@@ -7,7 +7,7 @@ use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use smbench_model::Nanos;
 use smbench_model::kind::OpKind;
-use smbench_model::progress::{MeasuredInterval, PointNumber};
+use smbench_model::progress::{MeasuredInterval, PointNumber, PopulationInterval};
 use smbench_model::record::Recorder;
 use smbench_report::IntervalLog;
 
@@ -103,6 +103,48 @@ fn the_interval_log_reads_back() {
             line(2, "oplock_break-4", 1, 80.0),
         ]
     );
+}
+
+#[test]
+fn each_population_has_lines_of_its_own() {
+    let mut reads = Recorder::default();
+    reads.success(OpKind::Read, 1, Nanos(2_000_000));
+    let mut all = reads.clone();
+    all.success(OpKind::Flush, 0, Nanos(30_000_000));
+    let mut flushes = Recorder::default();
+    flushes.success(OpKind::Flush, 0, Nanos(30_000_000));
+    let of = |name, ops| PopulationInterval { name, ops };
+    let mut log = Vec::new();
+    let interval = MeasuredInterval {
+        point: PointNumber {
+            number: 1,
+            of: 1,
+            repeat: 1,
+            clients: 4,
+            rate: None,
+        },
+        index: 0,
+        start: SystemTime::UNIX_EPOCH,
+        length: Duration::from_secs(1),
+        ops: &all,
+        populations: &[of("office", &reads), of("back up, night", &flushes)],
+    };
+    IntervalLog::new(&mut log).write(&interval).unwrap();
+    let lines = logged(&log);
+    let lines: Vec<_> = lines
+        .iter()
+        .map(|(_, tag, count, _)| (tag.as_str(), *count))
+        .collect();
+    let expected = [
+        ("", 2),
+        ("read", 1),
+        ("flush", 1),
+        ("office/all", 1),
+        ("office/read", 1),
+        ("back_up__night/all", 1),
+        ("back_up__night/flush", 1),
+    ];
+    assert_eq!(lines, expected);
 }
 
 /// The HdrHistogram tools show lines without a tag by default.
