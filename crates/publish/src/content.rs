@@ -14,8 +14,10 @@ mod level;
 mod limits;
 mod listings;
 mod methodology;
+mod point_metric;
 mod profile;
 mod results;
+mod stages;
 mod summary;
 mod transfers;
 

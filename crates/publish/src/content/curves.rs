@@ -1,103 +1,21 @@
-//! Throughput and response time against the number of clients.
+//! Throughput and response time against the number of clients; of stages, over time.
 
 use std::collections::BTreeSet;
 
 use itertools::Itertools as _;
 use smbench_report::curve::CurveRow;
-use smbench_report::doc::LoadPointDoc;
 use smbench_report::load::loads;
 use smbench_report::names::said_once;
 use smbench_report::statistics::{Estimate, PassInterval};
 use smbench_report::table::{Cell, Column, Table};
-use smbench_report::units;
 
-use super::headline;
+use super::point_metric::{
+    ErrorBar, MEAN, OWN_MEMORY, P99, PointMetric, RATE, SERVER_MEMORY, THROUGHPUT,
+};
 use super::profile::{MeasuredServer, ProfileContent, limits, reasons};
+use super::{headline, stages};
 use crate::plot::{Axis, Doubt, Line, Plot, PlotPoint, PointValidity, Quantity};
 use crate::report::Section;
-
-/// A metric of each load point.
-struct PointMetric {
-    /// Last part of the plot's name; the profile's name comes first.
-    name: &'static str,
-    title: &'static str,
-    /// Title of the axis, which has less room than the plot's title.
-    axis: &'static str,
-    /// Head of the column in a table of all metrics.
-    short: &'static str,
-    quantity: Quantity,
-    /// The unit that is printed after a number; empty if the number contains it.
-    unit: &'static str,
-    print: fn(f64) -> String,
-    of_row: fn(&CurveRow<'_>) -> Option<f64>,
-    of_pass: fn(&LoadPointDoc) -> Option<f64>,
-    bar: ErrorBar,
-    doubt: fn(&CurveRow<'_>) -> Doubt,
-}
-
-/// Meaning of a bar at a point of three or more passes.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum ErrorBar {
-    /// The 95 % confidence interval of the mean over passes, for a point that is
-    /// this mean.
-    Confidence,
-    /// The lowest and the highest pass, for a point over all operations of all
-    /// passes. An interval of the mean over passes may not contain such a point.
-    Extremes,
-}
-
-const THROUGHPUT: PointMetric = PointMetric {
-    name: "throughput",
-    title: "throughput",
-    axis: "throughput",
-    short: "Mbit/s",
-    quantity: Quantity::Throughput,
-    unit: " Mbit/s",
-    print: units::throughput,
-    of_row: |row| Some(row.throughput_mbps),
-    of_pass: |pass| Some(pass.throughput_mbps),
-    bar: ErrorBar::Confidence,
-    doubt: Doubt::of_throughput,
-};
-const RATE: PointMetric = PointMetric {
-    name: "operations",
-    title: "operations per second",
-    axis: "rate",
-    short: "ops/s",
-    quantity: Quantity::Rate,
-    unit: " operations/s",
-    print: units::rate,
-    of_row: |row| Some(row.ops_per_s),
-    of_pass: |pass| Some(pass.ops_per_s),
-    bar: ErrorBar::Confidence,
-    doubt: Doubt::of_throughput,
-};
-const MEAN: PointMetric = PointMetric {
-    name: "response-mean",
-    title: "mean response time",
-    axis: "mean response time",
-    short: "mean response",
-    quantity: Quantity::Latency,
-    unit: "",
-    print: units::latency,
-    of_row: |row| Some(row.latency_ns?.mean),
-    of_pass: |pass| Some(pass.latency_ns?.mean),
-    bar: ErrorBar::Extremes,
-    doubt: |row| Doubt::of_mean(&row.passes),
-};
-const P99: PointMetric = PointMetric {
-    name: "response-p99",
-    title: "99th percentile of the response time",
-    axis: "99th percentile",
-    short: "p99",
-    quantity: Quantity::Latency,
-    unit: "",
-    print: units::latency,
-    of_row: |row| Some(row.latency_ns?.p99 as f64),
-    of_pass: |pass| Some(pass.latency_ns?.p99 as f64),
-    bar: ErrorBar::Extremes,
-    doubt: |row| Doubt::of_percentile(&row.passes, 99.0),
-};
 
 /// Returns plots and tables of all servers.
 pub(super) fn part(profile: &ProfileContent<'_>) -> Section {
@@ -110,8 +28,12 @@ pub(super) fn part(profile: &ProfileContent<'_>) -> Section {
         return part;
     }
     // The plot of the height is in the first section.
-    for measure in [&MEAN, &P99] {
-        part.plot(plot(profile, measure, &profile.stem, |_| true));
+    let times = [&MEAN, &P99].map(|measure| whole_plot(profile, measure));
+    let memory = [&SERVER_MEMORY, &OWN_MEMORY].map(|measure| whole_plot(profile, measure));
+    let memory = memory.into_iter().filter(|plot| !plot.is_empty());
+    let stages = stages::plots(profile).into_iter();
+    for plot in stages.chain(times).chain(memory) {
+        part.plot(plot);
     }
     if let Some(curve) = headline::plot(profile) {
         part.plot(curve);
@@ -122,6 +44,11 @@ pub(super) fn part(profile: &ProfileContent<'_>) -> Section {
         part.table(table(profile, measure));
     }
     part
+}
+
+/// Returns the plot of the rate for all servers. `stem` begins its name.
+pub(super) fn rate_plot(profile: &ProfileContent<'_>, stem: &str) -> Plot {
+    plot(profile, &RATE, stem, |_| true)
 }
 
 /// Returns the plot of the main metric of a profile against clients, for some
@@ -142,6 +69,11 @@ fn height(profile: &ProfileContent<'_>) -> PointMetric {
     }
 }
 
+/// Returns the plot of a metric for all servers.
+fn whole_plot(profile: &ProfileContent<'_>, measure: &PointMetric) -> Plot {
+    plot(profile, measure, &profile.stem, |_| true)
+}
+
 fn plot(
     profile: &ProfileContent<'_>,
     measure: &PointMetric,
@@ -158,20 +90,31 @@ fn plot(
         },
     });
     let lines = lines.collect_vec();
-    let axis = axis(profile);
-    let quantity = match axis {
-        "clients" => Quantity::Clients,
-        _ => Quantity::Rate,
-    };
+    let (across, x) = across(profile);
     Plot {
         name: format!("{stem}-{}", measure.name),
-        title: format!("{}: {} by {axis}", profile.name, measure.title),
-        x: Axis::new(axis, quantity),
+        title: format!("{}: {} {across}", profile.name, measure.title),
+        x,
         y: Axis::new(measure.axis, measure.quantity),
         notes: Vec::new(),
         marks: Vec::new(),
         lines,
     }
+}
+
+/// Returns what the load points of a profile stand across, in words and as an axis. Stages follow
+/// one another in time.
+fn across(profile: &ProfileContent<'_>) -> (String, Axis) {
+    if profile.is_staged() {
+        let time = Axis::new("time since the window opened", Quantity::Time);
+        return ("over time".to_owned(), time);
+    }
+    let axis = axis(profile);
+    let quantity = match axis {
+        "clients" => Quantity::Clients,
+        _ => Quantity::Rate,
+    };
+    (format!("by {axis}"), Axis::new(axis, quantity))
 }
 
 /// Returns what differs between the load points of a profile.
@@ -220,13 +163,22 @@ fn point(row: &CurveRow<'_>, measure: &PointMetric) -> Option<PlotPoint> {
         (None, _) => String::new(),
     };
     Some(PlotPoint {
-        x: row.load().number(),
+        x: place(row, measure),
         y: value,
         spread: spread.map(|(low, high, _)| (low, high)),
         validity,
         doubt,
         label,
     })
+}
+
+/// Returns where a row stands across: its load, or the instant of its value in a stage, in seconds.
+fn place(row: &CurveRow<'_>, measure: &PointMetric) -> f64 {
+    let instant = row.passes.first().and_then(|pass| {
+        let stage = pass.stage.as_ref()?;
+        Some(stage.begin_s + pass.window_s * measure.instant)
+    });
+    instant.unwrap_or_else(|| row.load().number())
 }
 
 /// Returns the bar at a point, and its meaning. If the point is the mean over passes,

@@ -73,6 +73,12 @@ impl<'a> ProfileContent<'a> {
         curves.any(|metric| metric == Metric::Throughput)
     }
 
+    /// Returns whether load points are stages, which follow one another in time.
+    pub(super) fn is_staged(&self) -> bool {
+        let mut rows = self.servers.iter().flat_map(|server| &server.curve.rows);
+        rows.any(|row| row.load().stage.is_some())
+    }
+
     /// Returns whether every server has just one load point, which does not make a
     /// line.
     pub(super) fn has_one_point(&self) -> bool {

@@ -1,7 +1,8 @@
 //! The first section of a report: the answer in sentences, a plot for each profile, and
 //! the peaks.
 
-use smbench_report::doc::{OutcomeDoc, RunDoc};
+use smbench_report::doc::{OutcomeDoc, RunDoc, SoakDoc};
+use smbench_report::names::said_once;
 use smbench_report::published::{
     Contender, adapter, contenders, dips, efficiency_at_peaks, found, headlines, limits, peaks,
 };
@@ -23,7 +24,8 @@ pub(super) fn section(study: &Study, profiles: &[ProfileContent<'_>]) -> Section
     let whole = || profiles.iter().filter(|profile| !is_transfer(profile));
     let answers = whole().flat_map(|profile| headlines(study, profile.number));
     let found = whole().flat_map(|profile| found(study, profile.number));
-    section.list(answers.chain(found).collect());
+    let soaks = whole().flat_map(soaks);
+    section.list(answers.chain(found).chain(soaks).collect());
     section.list(unfinished(study));
     let measured = || whole().filter(|profile| !profile.servers.is_empty());
     for profile in measured().filter(|profile| !profile.has_one_point()) {
@@ -85,6 +87,18 @@ pub(super) fn scope(study: &Study) -> Vec<(&'static str, String)> {
         facts.push(("started", doc.started.clone()));
     }
     facts
+}
+
+/// Returns whether anything drifted in the soaks of a profile, in sentences.
+fn soaks(profile: &ProfileContent<'_>) -> Vec<String> {
+    let sentences = profile.servers.iter().flat_map(|server| {
+        let soak = server.run.soak.as_ref().map(SoakDoc::sentences);
+        let sentences = soak.unwrap_or_default().into_iter();
+        sentences.map(|words| (server.name, words))
+    });
+    let said = said_once(sentences, profile.servers.len()).into_iter();
+    said.map(|words| format!("{}: {words}.", profile.name))
+        .collect()
 }
 
 /// Selects the contenders with results, even if none of these may be quoted.

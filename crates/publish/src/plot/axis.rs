@@ -3,6 +3,8 @@
 //! One type serves plotters for every kind of axis. The axes of plotters can have
 //! chosen ticks, but not chosen labels for them.
 
+mod unit;
+
 use std::ops::Range;
 
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
@@ -41,6 +43,8 @@ pub enum Quantity {
     Percentile,
     /// Seconds, from 0.
     Time,
+    /// Bytes of memory, from 0.
+    Memory,
 }
 
 /// An axis whose range contains the plotted values.
@@ -109,14 +113,21 @@ impl Axis {
                 let high = high * (1.0 - ENTRIES_BEYOND);
                 self.logarithmic(low.max(1.0), high.max(1.0), None, 1.0)
             }
-            Quantity::Time => self.linear(high, Steps::Across, Some("s"), 1.0),
+            Quantity::Time => {
+                let (scale, unit) = unit::of_time(high);
+                self.linear(high, Steps::Across, Some(unit), scale)
+            }
+            Quantity::Memory => {
+                let (scale, unit) = unit::of_memory(high);
+                self.linear(high, Steps::Upright, Some(unit), scale)
+            }
             Quantity::Latency => {
-                let (scale, unit) = unit_of(high);
+                let (scale, unit) = unit::of_latency(high);
                 self.linear(high, Steps::Upright, Some(unit), scale)
             }
             Quantity::WideLatency => {
                 let (low, high) = (low.max(LOWEST), high.max(LOWEST));
-                let (scale, unit) = unit_of((low * high).sqrt());
+                let (scale, unit) = unit::of_latency((low * high).sqrt());
                 self.logarithmic(low / scale, high / scale, Some(unit), scale)
             }
             Quantity::Percentile => self.percentiles(high),
@@ -250,15 +261,6 @@ fn with_unit(title: &str, unit: Option<&str>) -> String {
     match unit {
         Some(unit) => format!("{title}, {unit}"),
         None => title.to_owned(),
-    }
-}
-
-/// Returns the most readable unit of a time: its nanoseconds, and its name.
-fn unit_of(nanoseconds: f64) -> (f64, &'static str) {
-    match nanoseconds {
-        ..1e6 => (1e3, "us"),
-        1e6..1e9 => (1e6, "ms"),
-        _ => (1e9, "s"),
     }
 }
 

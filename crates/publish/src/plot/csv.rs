@@ -62,6 +62,7 @@ const fn column(quantity: Quantity) -> &'static str {
         Quantity::Latency | Quantity::WideLatency => "response_ns",
         Quantity::Percentile => "percentile",
         Quantity::Time => "time_s",
+        Quantity::Memory => "memory_bytes",
     }
 }
 

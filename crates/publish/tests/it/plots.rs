@@ -3,6 +3,7 @@
 mod drawn;
 mod failover;
 mod listings;
+mod stages;
 mod transfers;
 
 use resvg::usvg::roxmltree;
