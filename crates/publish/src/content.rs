@@ -15,6 +15,7 @@ mod limits;
 mod listings;
 mod methodology;
 mod point_metric;
+mod populations;
 mod profile;
 mod results;
 mod stages;

@@ -58,7 +58,7 @@ pub struct Line {
     /// Name of the line in the legend.
     pub name: String,
     /// Number of the line's colour and marker. A server has the same style in all
-    /// plots of a report.
+    /// plots of a report, except those by population.
     pub style: usize,
     /// Points from left to right.
     pub points: Vec<PlotPoint>,

@@ -28,7 +28,8 @@ impl LoadPointDoc {
 
     /// Returns the part of the population of this name, as if its clients had been all. What is
     /// not measured by population stays that of all clients.
-    pub(crate) fn of_population(&self, name: &str) -> Option<Self> {
+    #[must_use]
+    pub fn of_population(&self, name: &str) -> Option<Self> {
         let part = self.populations.iter().find(|part| part.name == name)?;
         Some(Self {
             clients: part.clients,

@@ -46,6 +46,15 @@ pub(super) fn part(profile: &ProfileContent<'_>) -> Section {
     part
 }
 
+/// Returns the plots of throughput, if any data was moved, of the rate and of response times.
+pub(super) fn plots(profile: &ProfileContent<'_>) -> Vec<Plot> {
+    let data = profile.moves_data().then_some(&THROUGHPUT).into_iter();
+    let measures = data.chain([&RATE, &MEAN, &P99]);
+    measures
+        .map(|measure| whole_plot(profile, measure))
+        .collect()
+}
+
 /// Returns the plot of the rate for all servers. `stem` begins its name.
 pub(super) fn rate_plot(profile: &ProfileContent<'_>, stem: &str) -> Plot {
     plot(profile, &RATE, stem, |_| true)

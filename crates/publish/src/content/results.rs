@@ -5,7 +5,7 @@ use smbench_report::study::Study;
 use smbench_report::text;
 
 use super::profile::{MeasuredServer, ProfileContent};
-use super::{curves, failover, latency, summary};
+use super::{curves, failover, latency, populations, summary};
 use crate::report::Section;
 
 pub(super) fn section(study: &Study, profile: &ProfileContent<'_>) -> Section {
@@ -18,6 +18,7 @@ pub(super) fn section(study: &Study, profile: &ProfileContent<'_>) -> Section {
         section.text(format!("Not measured: {}.", profile.missing.join("; ")));
     }
     section.part(curves::part(profile));
+    section.part(populations::part(profile));
     section.part(summary::beyond_the_peaks(study, profile));
     section.part(latency::percentiles(profile));
     section.part(latency::over_time(profile));

@@ -3,6 +3,7 @@
 mod drawn;
 mod failover;
 mod listings;
+mod populations;
 mod stages;
 mod transfers;
 

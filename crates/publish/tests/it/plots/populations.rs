@@ -1,0 +1,130 @@
+//! Plots with a line for each population.
+
+use std::collections::BTreeMap;
+
+use smbench_publish::plot::Plot;
+use smbench_publish::report;
+use smbench_report::doc::{LoadPointDoc, PopulationPointDoc};
+use smbench_report::study::Study;
+
+use super::{numbers, plot};
+use crate::samples::{point, run, study};
+
+/// Returns the part of a population that had done what is in a load point.
+fn population(name: &str, of: LoadPointDoc) -> PopulationPointDoc {
+    PopulationPointDoc {
+        name: name.to_owned(),
+        clients: of.clients,
+        throughput_mbps: of.throughput_mbps,
+        ops_per_s: of.ops_per_s,
+        bytes_read: of.bytes_read,
+        bytes_written: of.bytes_written,
+        errors: 0,
+        latency_ns: of.latency_ns,
+        ops: of.ops,
+        whole: BTreeMap::new(),
+        failures: Vec::new(),
+        clients_served: of.clients,
+        dropouts: Vec::new(),
+        offered: None,
+        streams: None,
+        reached: None,
+        replayed: None,
+        caching: None,
+        verification: None,
+        series: of.series.unwrap(),
+    }
+}
+
+/// Returns a load point of a backup of four clients beside an office.
+fn company(clients: u32) -> LoadPointDoc {
+    let of_office = 100.0 * f64::from(clients - 4);
+    let office = point(clients - 4, 1, of_office, 200_000);
+    let backup = point(4, 1, 300.0, 900_000);
+    LoadPointDoc {
+        populations: vec![population("office", office), population("backup", backup)],
+        ..point(clients, 1, of_office + 300.0, 400_000)
+    }
+}
+
+fn names(plot: &Plot) -> Vec<&str> {
+    plot.lines.iter().map(|line| &line.name[..]).collect()
+}
+
+/// Returns the names of the plots by population.
+fn plots(study: &Study) -> Vec<String> {
+    let report = report(study);
+    let names = report.plots().filter_map(|plot| {
+        let name = plot.name.strip_prefix("01-file-server-populations-")?;
+        Some(name.to_owned())
+    });
+    names.collect()
+}
+
+#[test]
+fn each_population_has_a_line() {
+    let study = study(&[("NAS", run(vec![company(8), company(20)]))]);
+    let throughput = plot(&study, "01-file-server-populations-throughput");
+    assert_eq!(
+        throughput.title,
+        "file-server by population: throughput by clients"
+    );
+    assert_eq!(names(&throughput), ["office", "backup"]);
+    let lines: Vec<_> = throughput.lines.iter().map(numbers).collect();
+    assert_eq!(
+        lines,
+        [
+            [(8.0, 400.0, true), (20.0, 1600.0, true)],
+            [(8.0, 300.0, true), (20.0, 300.0, true)]
+        ],
+        "at the clients of all"
+    );
+    let csv = String::from_utf8(throughput.to_csv().unwrap()).unwrap();
+    assert!(csv.contains("\noffice,8,400,,,true,false,\n"), "{csv}");
+    let over_time = plot(&study, "01-file-server-populations-time-p99");
+    assert!(
+        over_time.title.ends_with(" at 20 clients"),
+        "{}",
+        over_time.title
+    );
+    let first = over_time.lines.iter().map(|line| line.points[0].y);
+    assert_eq!(first.collect::<Vec<_>>(), [1e6, 4.5e6]);
+    assert_eq!(
+        plots(&study),
+        [
+            "throughput",
+            "operations",
+            "response-mean",
+            "response-p99",
+            "percentiles",
+            "time-median",
+            "time-p99"
+        ]
+    );
+}
+
+#[test]
+fn one_load_point_of_several_servers_has_no_plot_by_clients() {
+    let one = || run(vec![company(8)]);
+    let study = study(&[("NAS", one()), ("Samba", one())]);
+    assert_eq!(plots(&study), ["percentiles", "time-median", "time-p99"]);
+    let percentiles = plot(&study, "01-file-server-populations-percentiles");
+    assert_eq!(
+        names(&percentiles),
+        [
+            "office (NAS)",
+            "backup (NAS)",
+            "office (Samba)",
+            "backup (Samba)"
+        ]
+    );
+}
+
+#[test]
+fn a_run_of_one_population_has_no_plots_by_population() {
+    let mut only = company(8);
+    only.populations.truncate(1);
+    let none = point(20, 1, 300.0, 400_000);
+    let study = study(&[("NAS", run(vec![only, none]))]);
+    assert_eq!(plots(&study), [""; 0]);
+}
