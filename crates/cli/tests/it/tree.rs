@@ -1,5 +1,7 @@
 //! `tree`: a prepared tree against what the disk of a server has.
 
+mod refused;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
