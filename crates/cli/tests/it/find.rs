@@ -116,6 +116,37 @@ fn the_clients_of_a_server_are_found() {
     assert_eq!(found["limit"], serde_json::json!(["mean < 45ms"]));
 }
 
+/// A condition can be on one operation of a mix: here on whole listings of 2000 files.
+#[test]
+fn the_clients_that_may_browse_a_folder_are_found() {
+    let server = server(EmbeddedOptions::default());
+    let limits = ["-p=browse", "--slo=list p95 < 200ms", "--max=4"];
+    // With probes in which each client lists, on any machine.
+    let probes = SHORT.map(|option| option.replace("=300ms", "=2s"));
+    let probes = probes.iter().map(String::as_str);
+    let args: Vec<_> = limits.into_iter().chain(probes).collect();
+    let (said, doc) = search("clients", &server, &args);
+    assert_eq!(said.code(), Some(0), "{said:?}");
+    let found = &doc["find"];
+    assert_eq!(found["limit"], serde_json::json!(["list p95 < 200ms"]));
+    // A busy machine may break a probe, and never that of one client.
+    let end = found["end"].as_str().unwrap();
+    assert!(["found", "never_broke"].contains(&end), "{found:#}");
+    let result = found["result"].as_f64().unwrap();
+    assert!((1.0..=4.0).contains(&result), "{found:#}");
+    let points = doc["load_points"].as_array().unwrap();
+    for (verdict, point) in verdicts(found).into_iter().zip(points) {
+        let of_lists = &point["ops"]["list"];
+        let p95 = of_lists["response_ns"]["p95"].as_u64().unwrap();
+        // A probe that smbench limited may be either.
+        let wrong = if p95 < 200_000_000 { "broke" } else { "held" };
+        assert_ne!(verdict, wrong, "{found:#}");
+        let (lists, entries) = (&of_lists["count"], &of_lists["entries"]);
+        let all = lists.as_u64().unwrap() * 2001;
+        assert_eq!(entries.as_u64(), Some(all), "the files and the marker");
+    }
+}
+
 #[test]
 fn a_limit_that_is_never_broken_or_never_held_is_said() {
     let server = limited(Duration::from_millis(10));
