@@ -3,6 +3,7 @@
 
 mod mesh;
 mod searched;
+mod trees;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
