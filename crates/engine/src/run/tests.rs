@@ -92,6 +92,21 @@ const FOLDERS: &str = "[files]\ncount = 20\nsize = \"4KiB\"\n\
     [[operations]]\nop = \"copy_out\"\nweight = 20\n\
     [[operations]]\nop = \"save_office\"\nweight = 20\n";
 
+/// A walk whose listings take several requests each.
+const WALK: &str = "[tree]\ndirectories = 30\nfiles = 300\nsizes = \"100B\"\n\
+    names = { length = \"12\", utf8 = 20 }\n\
+    [[operations]]\nop = \"walk\"\nbuffer = \"1KiB\"\nweight = 100\n";
+
+/// Whole listings of a tree, and copies of it, which are made again and again.
+const COPIES: &str = "[tree]\ndirectories = 30\nfiles = 300\nsizes = \"0:10,100B:40,5000B:50\"\n\
+    [[operations]]\nop = \"list\"\nbuffer = \"1KiB\"\nweight = 40\n\
+    [[operations]]\nop = \"stat\"\nweight = 20\n\
+    [[operations]]\nop = \"copy_in\"\nweight = 40\n";
+
+/// Small new files in one directory.
+const UNPACKED: &str = "[files]\ncount = 20\nsize = \"1KiB\"\n\
+    [[operations]]\nop = \"copy_in\"\nweight = 100\n";
+
 /// Some clients read, the others write.
 const DIVIDED: &str = "read_percent = 50\nsplit = \"clients\"\n[[sizes]]\nsize = \"4KiB\"\n\
     weight = 60\n[[sizes]]\nsize = \"16KiB\"\nweight = 40\n";
@@ -220,6 +235,24 @@ fn nor_does_what_is_checked_shared_divided_or_recorded() {
     }
 }
 
+/// Neither for a request, nor for an entry of a directory.
+#[test]
+fn nor_do_walks_listings_and_copies_of_trees() {
+    for (name, text) in [("walk", WALK), ("copies", COPIES), ("unpacked", UNPACKED)] {
+        let profile = Profile::parse(name, text).unwrap();
+        for outstanding in [1, 16] {
+            let options = RunOptions {
+                work: WorkSpec {
+                    outstanding: Some(outstanding),
+                    ..WorkSpec::default()
+                },
+                ..RunOptions::default()
+            };
+            check(&profile, &options);
+        }
+    }
+}
+
 #[test]
 fn nor_do_signing_encryption_and_sessions_that_share_a_connection() {
     let required = Some(Mode::Required);
@@ -272,8 +305,13 @@ fn a_warm_worker_allocates_nothing_in_cifs() {
         },
         ..RunOptions::default()
     };
-    for name in ["file-server", "netbench-like"] {
-        let profile = profile::load(name).unwrap();
+    let named = |name| profile::load(name).unwrap();
+    for profile in [
+        named("file-server"),
+        named("netbench-like"),
+        Profile::parse("walk", WALK).unwrap(),
+    ] {
+        let name = profile.name();
         let (allocations, operations) =
             allocations_on(&samba.url(), samba.password(), &profile, &options);
         assert!(operations >= COUNTED_OPERATIONS, "{name}: {operations}");

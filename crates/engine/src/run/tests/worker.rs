@@ -90,7 +90,17 @@ async fn workspace(endpoint: &Endpoint, plan: &Plan, cancel: &Cancel) -> Workspa
     let Some(test) = plan.only().workload.fileio() else {
         let session = ShareSession::open(endpoint).await.unwrap();
         let workspace = Workspace::create(endpoint, session).await;
-        return workspace.map_err(|(error, _)| error).unwrap();
+        let mut workspace = workspace.map_err(|(error, _)| error).unwrap();
+        let workload = &plan.only().workload;
+        if let Some(tree) = workload.used_tree() {
+            workspace.find_tree(tree).await.unwrap();
+        }
+        if let Some(tree) = workload.copied_tree() {
+            let clients = 0..plan.max_clients();
+            let made = workspace.make_copied_trees(tree, clients, cancel).await;
+            made.unwrap();
+        }
+        return workspace;
     };
     let prepared = share::prepare_kept(endpoint, test, cancel, &mut |_, _| {}).await;
     prepared.unwrap();
@@ -106,12 +116,19 @@ pub(super) fn allocations_with<T: OperationSource>(
     mix: &Arc<Mix>,
     supplies: T,
 ) -> (u64, u64) {
-    if plan.sessions.options.dialects.has_cifs() {
+    let is_cifs = plan.sessions.options.dialects.has_cifs();
+    let has_steps = plan.only().workload.has_steps();
+    if is_cifs && has_steps {
+        allocations_of(plan, mix, |site| WorkerParts {
+            connector: cifs::CifsConnect(site, T::CifsEncoder::new),
+            supplies: supplies.split(SplitSizes::default()),
+        })
+    } else if is_cifs {
         allocations_of(plan, mix, |site| WorkerParts {
             connector: cifs::CifsConnect(site, T::CifsEncoder::new),
             supplies: Indirect::new(supplies),
         })
-    } else if plan.only().workload.has_steps() {
+    } else if has_steps {
         allocations_of(plan, mix, |site| WorkerParts {
             connector: native::NativeConnect(site, T::Encoder::new),
             supplies: supplies.split(SplitSizes::default()),
