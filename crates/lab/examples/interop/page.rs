@@ -195,6 +195,7 @@ pub(crate) fn lacking(row: &ServerRow) -> Vec<String> {
         Aspect::Together,
         Aspect::Protected,
         Aspect::Replay,
+        Aspect::Tree,
         Aspect::Sessions,
     ];
     let mut lines = Vec::new();

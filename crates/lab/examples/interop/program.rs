@@ -108,19 +108,21 @@ impl Program {
     ) -> Result<Said, String> {
         let document = self.folder.join(format!("{name}.json"));
         let mut call = self.call(arguments);
-        call.args(["--quiet", "--target", &server.url, "--json"])
+        call.args(["--target", &server.url, "--json"])
             .arg(&document)
             .arg("--out")
-            .arg(self.folder.join("all"))
-            .env("SMBENCH_PASSWORD", &server.password);
-        let output = output(&mut call)?;
+            .arg(self.folder.join("all"));
+        let said = said(server, &mut call)?;
         let text = fs::read(&document).unwrap_or_default();
         Ok(Said {
-            code: output.status.code().unwrap_or(-1),
-            // A port is another one each time.
-            errors: last_line(&output.stderr).replace(server.address(), "the server"),
             document: serde_json::from_slice(&text).unwrap_or_default(),
+            ..said
         })
+    }
+
+    /// Calls a command of smbench for a server that makes no document.
+    pub(crate) fn tell(&self, server: &Launched, arguments: &[&str]) -> Result<Said, String> {
+        said(server, self.call(arguments).arg(&server.url))
     }
 
     /// The call has a limit, and ends if this process dies.
@@ -133,6 +135,19 @@ impl Program {
             .stdin(Stdio::null());
         call
     }
+}
+
+/// Ends a call for a server, and returns what it said.
+fn said(server: &Launched, call: &mut Command) -> Result<Said, String> {
+    call.arg("--quiet")
+        .env("SMBENCH_PASSWORD", &server.password);
+    let output = output(call)?;
+    Ok(Said {
+        code: output.status.code().unwrap_or(-1),
+        // A port is another one each time.
+        errors: last_line(&output.stderr).replace(server.address(), "the server"),
+        document: Value::Null,
+    })
 }
 
 fn output(call: &mut Command) -> Result<Output, String> {

@@ -60,6 +60,7 @@ pub(crate) enum Aspect {
     Together,
     Protected,
     Replay,
+    Tree,
     Sessions,
 }
 

@@ -1,5 +1,7 @@
 //! What is tried on a server, and in which order.
 
+mod tree;
+
 use std::path::Path;
 
 use crate::entries::{DIALECTS, MixEntry, Pool};
@@ -126,6 +128,7 @@ pub(crate) fn all(
         trier.protection("encrypted", cipher, dialects)?;
     }
     trier.replay()?;
+    trier.tree()?;
     trier.sessions()?;
     Ok(trier.tried)
 }
@@ -305,14 +308,19 @@ impl<'a> Trier<'a> {
         Ok(())
     }
 
-    /// Replays the loadfile in the oldest and in the newest dialect.
-    fn replay(&mut self) -> Result<(), String> {
+    /// Returns the oldest and the newest dialect that work.
+    fn ends(&self) -> Vec<&'static str> {
         let mut dialects: Vec<_> = self.served.iter().map(|(dialect, _)| *dialect).collect();
         if dialects.len() > 2 {
             dialects.drain(1..dialects.len() - 1);
         }
+        dialects
+    }
+
+    /// Replays the loadfile in the oldest and in the newest dialect.
+    fn replay(&mut self) -> Result<(), String> {
         let trace = format!("loadfile:{}", self.program.loadfile().display());
-        for dialect in dialects {
+        for dialect in self.ends() {
             let name = format!("{}-replay-{dialect}", self.subject.name);
             let arguments = [
                 "run",
