@@ -138,6 +138,12 @@ impl NtStatus {
     pub const fn names_nothing(self) -> bool {
         matches!(self, Self::OBJECT_NAME_NOT_FOUND | Self::NO_SUCH_FILE)
     }
+
+    /// Returns whether the server can have no such name, so that nothing has it.
+    #[must_use]
+    pub const fn refuses_name(self) -> bool {
+        matches!(self, Self::OBJECT_NAME_INVALID | Self::ILLEGAL_CHARACTER)
+    }
 }
 
 impl fmt::Display for NtStatus {

@@ -148,6 +148,11 @@ fn refuses(samba: &ScratchSamba, rule: SambaOptions, of: &Tree, file: u32, statu
     for command in ["check", "cleanup"] {
         tree(&place, samba, command, &[]).succeeded();
     }
+    // The rest is removed, although the server can have no such name.
+    let said = tree(&place, &strict, "prepare", &shape);
+    assert_eq!(said.code(), Some(3), "{said:?}");
+    tree(&place, &strict, "cleanup", &[]).succeeded();
+    assert_eq!(fs::read_dir(samba.data_dir()).unwrap().count(), 0);
 }
 
 #[test]

@@ -9,8 +9,8 @@ use smbench_protocol::directory::Entry;
 use crate::smb::calls::{EntryKind, FileCalls};
 use crate::smb::session::SessionError;
 
-/// Deletes a name. Succeeds if the name is gone already, and leaves it to a later
-/// try if another open holds it.
+/// Deletes a name. Succeeds if the name is gone already, or if the server can have no such
+/// name. Leaves it to a later try if another open holds it.
 pub(super) async fn delete(
     session: &mut impl FileCalls,
     path: &str,
@@ -28,6 +28,7 @@ pub(super) async fn delete(
                 | NtStatus::SHARING_VIOLATION
                 | NtStatus::DIRECTORY_NOT_EMPTY,
             ) => Ok(()),
+            Some(status) if status.refuses_name() => Ok(()),
             _ => Err(error),
         },
     }

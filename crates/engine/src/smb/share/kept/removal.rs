@@ -176,6 +176,7 @@ async fn delete_directory(
                     | NtStatus::OBJECT_PATH_NOT_FOUND
                     | NtStatus::DELETE_PENDING,
                 ) => Ok(None),
+                Some(status) if status.refuses_name() => Ok(None),
                 _ => Err(error),
             };
         }
