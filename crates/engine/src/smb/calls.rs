@@ -88,14 +88,26 @@ pub(crate) trait FileCalls {
         kind: EntryKind,
     ) -> Result<(), SessionError>;
 
-    /// Returns up to `length` bytes from the start of a file.
+    /// Returns up to `length` bytes from the start of a file, in as many requests as the server
+    /// needs for them.
     async fn read_start(
         &mut self,
         doing: &str,
         file: FileId,
         length: u32,
     ) -> Result<Vec<u8>, SessionError> {
-        self.read_at(doing, file, 0, length).await
+        let mut data = Vec::new();
+        while data.len() < length as usize {
+            let rest = length - data.len() as u32;
+            let wanted = rest.min(self.read_limit()).max(1);
+            let offset = data.len() as u64;
+            let read = self.read_at(doing, file, offset, wanted).await?;
+            data.extend_from_slice(&read);
+            if read.len() < wanted as usize {
+                break;
+            }
+        }
+        Ok(data)
     }
 
     /// Returns the largest READ in bytes that the server accepts now.
