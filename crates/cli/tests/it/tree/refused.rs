@@ -55,11 +55,11 @@ fn a_full_disk_keeps_what_was_written_and_the_same_command_continues() {
         place.smbench_as(server.password(), &args)
     };
     // Nothing is written where it is known that there is too little space.
-    memory.put(OTHER, &vec![1; 2 << 20]).unwrap();
+    memory.put(OTHER, &vec![1_u8; 2 << 20]).unwrap();
     prepare().failed_with(3, &["has 11 MiB free, but the tree needs 12 MiB"]);
     assert_eq!(memory.paths(), [OTHER]);
 
-    memory.put(OTHER, &vec![1; 1 << 20]).unwrap();
+    memory.put(OTHER, &vec![1_u8; 1 << 20]).unwrap();
     let filled = || {
         let said = prepare();
         let (whole, cut): (Vec<_>, Vec<_>) = files_on(&server)
