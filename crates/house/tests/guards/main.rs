@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
 mod manual;
+mod paths;
 mod product;
 mod rooms;
 
@@ -53,7 +54,13 @@ fn sources_of(krate: &str) -> Vec<PathBuf> {
 /// Returns the text of a source without its tests.
 fn without_tests(file: &Path) -> String {
     let mut text = fs::read_to_string(file).unwrap();
-    if let Some(tests) = text.find("#[cfg(test)]\nmod tests {") {
+    let mut marks = text.match_indices("#[cfg(test)]\n");
+    // Other tests may see the module: `pub(super) mod tests {`.
+    let tests = marks.find(|(at, mark)| {
+        let next = text[at + mark.len()..].lines().next();
+        next.is_some_and(|line| line.ends_with("mod tests {"))
+    });
+    if let Some((tests, _)) = tests {
         text.truncate(tests);
     }
     text
