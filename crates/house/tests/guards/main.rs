@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
+mod circles;
 mod manual;
 mod paths;
 mod product;
