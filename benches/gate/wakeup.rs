@@ -22,8 +22,9 @@ use smbench_engine::Cancel;
 use smbench_engine::run::{Unobserved, execute};
 use smbench_lab::{EmbeddedOptions, EmbeddedServer};
 use smbench_model::plan::Plan;
+use smbench_model::secret::Secret;
 use smbench_model::spec::RunOptions;
-use smbench_model::target::{Secret, Target};
+use smbench_model::target::Target;
 
 use crate::{count, worker_loop};
 

@@ -16,7 +16,8 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use smbench_model::target::{Secret, Target};
+use smbench_model::secret::Secret;
+use smbench_model::target::Target;
 
 use crate::child::end_within;
 use crate::failure::Failure;

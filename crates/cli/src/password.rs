@@ -14,7 +14,8 @@ use std::path::{Path, PathBuf};
 
 use smbench_formats::named;
 use smbench_model::login::{Login, Proof};
-use smbench_model::target::{Secret, Target, UrlPassword};
+use smbench_model::secret::Secret;
+use smbench_model::target::{Target, UrlPassword};
 use smbench_runner::account::PasswordSource;
 
 use crate::args::SecretArgs;

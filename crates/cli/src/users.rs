@@ -7,7 +7,8 @@ use std::path::Path;
 use smbench_model::generator::DriverKind;
 use smbench_model::login::Login;
 use smbench_model::plan::Plan;
-use smbench_model::target::{ClientAccount, Secret};
+use smbench_model::secret::Secret;
+use smbench_model::target::ClientAccount;
 use smbench_model::trace::Recording;
 
 use crate::failure::Failure;

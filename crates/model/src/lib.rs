@@ -49,7 +49,7 @@ pub mod trace;
 pub mod tree;
 pub mod unit;
 pub mod units;
-pub mod url;
+mod url;
 pub mod work;
 pub mod workload;
 

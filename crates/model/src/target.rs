@@ -9,7 +9,7 @@
 use std::fmt;
 
 use crate::login::Login;
-pub use crate::secret::Secret;
+use crate::secret::Secret;
 pub use crate::url::{DEFAULT_PORT, TargetError};
 use crate::url::{
     check_characters, decode, encode, parse_server, parse_share, slashed, split_zone, strip_scheme,

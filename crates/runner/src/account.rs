@@ -9,7 +9,8 @@ use std::rc::Rc;
 
 use smbench_engine::hosts::SendPassword;
 use smbench_model::login::KdcAddress;
-use smbench_model::target::{Secret, Target};
+use smbench_model::secret::Secret;
+use smbench_model::target::Target;
 
 use crate::failure::Failure;
 

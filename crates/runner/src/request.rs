@@ -10,9 +10,10 @@ use smbench_model::login::Login;
 use smbench_model::plan::Plan;
 use smbench_model::profile::Profile;
 use smbench_model::record::RunRecord;
+use smbench_model::secret::Secret;
 use smbench_model::sessions::Sessions;
 use smbench_model::spec::RunOptions;
-use smbench_model::target::{ClientAccount, DEFAULT_PORT, Secret, Target};
+use smbench_model::target::{ClientAccount, DEFAULT_PORT, Target};
 use smbench_report::doc::MachineDoc;
 use smbench_report::{Disclosure, RunDoc, ServerLocation};
 

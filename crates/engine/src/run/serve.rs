@@ -4,7 +4,7 @@
 use smbench_model::plan::Plan;
 use smbench_model::progress::PointNumber;
 use smbench_model::record::{LoadPointRecord, Outcome, RunRecord};
-use smbench_model::target::Secret;
+use smbench_model::secret::Secret;
 use tokio::sync::mpsc;
 
 use crate::hosts::{Order, OtherHost, PointOrder, Refusal, RunOrder, Upstream};

@@ -20,8 +20,8 @@ use smbench_model::limits::Limits;
 use smbench_model::plan::Plan;
 use smbench_model::profile::Profile;
 use smbench_model::record::{LoadPointRecord, OpTotals, Outcome, RunRecord};
+use smbench_model::secret::Secret;
 use smbench_model::spec::{GeneratorSpec, RunOptions, SessionsSpec, Spec, WorkSpec};
-use smbench_model::target::Secret;
 use smbench_model::work::Population;
 
 use crate::support::{assert_undisturbed, target};

@@ -16,10 +16,11 @@ use smbench_model::login::{KerberosLogin, Login, Proof};
 use smbench_model::plan::Plan;
 use smbench_model::profile::Profile;
 use smbench_model::record::RunRecord;
+use smbench_model::secret::Secret;
 use smbench_model::sessions::Mode;
 use smbench_model::spec::RunOptions;
 use smbench_model::spec::{SessionsSpec, WorkSpec};
-use smbench_model::target::{Secret, Target};
+use smbench_model::target::Target;
 use smbench_protocol::{Dialect, Logon};
 
 use crate::support::{plan, short};

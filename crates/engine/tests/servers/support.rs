@@ -6,8 +6,9 @@ use smbench_formats::profile;
 use smbench_model::limits::Limits;
 use smbench_model::plan::Plan;
 use smbench_model::record::LoadPointRecord;
+use smbench_model::secret::Secret;
 use smbench_model::spec::{GeneratorSpec, RunOptions, WorkSpec};
-use smbench_model::target::{Secret, Target};
+use smbench_model::target::Target;
 
 /// Options with windows short enough for a test suite, and long enough to contain
 /// operations.

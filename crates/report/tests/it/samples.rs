@@ -24,8 +24,9 @@ use smbench_model::record::{
     Recorder, RunRecord, Series, ServerFacts, SetupRecord, Tally, WorkerRecord, latency_histogram,
     lateness_histogram,
 };
+use smbench_model::secret::Secret;
 use smbench_model::sessions::{Connections, Mode, SessionOptions, Sessions};
-use smbench_model::target::{Secret, Target};
+use smbench_model::target::Target;
 use smbench_model::work::{Population, Work};
 use smbench_model::workload::{Requests, Workload};
 use smbench_protocol::{Dialect, Logon, SigningAlgorithm};

@@ -13,9 +13,10 @@ use std::path::{Path, PathBuf};
 
 use smbench_lab::{SambaOptions, ScratchSamba};
 use smbench_model::cpu::CpuSource;
+use smbench_model::secret::Secret;
 use smbench_model::sessions::NodeList;
 use smbench_model::spec::SessionsSpec;
-use smbench_model::target::{Secret, Target};
+use smbench_model::target::Target;
 use smbench_report::Disclosure;
 use smbench_report::study::StudyServerDoc;
 

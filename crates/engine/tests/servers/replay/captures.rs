@@ -15,9 +15,10 @@ use smbench_lab::{SambaOptions, ScratchSamba, require};
 use smbench_model::kind::OpKind;
 use smbench_model::plan::Plan;
 use smbench_model::profile::Profile;
+use smbench_model::secret::Secret;
 use smbench_model::sessions::Mode;
 use smbench_model::spec::{RunOptions, SessionsSpec};
-use smbench_model::target::{ClientAccount, Secret};
+use smbench_model::target::ClientAccount;
 use smbench_protocol::Dialect;
 
 use super::{TIDY, counts, is_clean, options, plan, profile_of, run};
