@@ -6,7 +6,7 @@ use crate::load::Rate;
 use crate::record::Recorder;
 
 /// One interval of a measured window. It lasts one second, or longer if the window
-/// would otherwise have more than [`crate::record::INTERVALS_MAX`] intervals.
+/// would otherwise have more than [`crate::bounds::INTERVALS_MAX`] intervals.
 #[derive(Clone, Copy, Debug)]
 pub struct MeasuredInterval<'a> {
     /// The load point.

@@ -55,7 +55,7 @@ pub use recorder::{OperationFailure, Recorder, ReplayDifference};
 pub use recycle::RecycleBin;
 pub use refused::RefusedDirectories;
 pub use run::{Origin, Outcome, RunRecord, ServerFacts, SplitSizes, add_clause};
-pub use series::{INTERVALS_MAX, IntervalSummary, Series, SeriesDetail};
+pub use series::{IntervalSummary, Series, SeriesDetail};
 pub use stage::{PopulationStage, StageMemory, StageRecord};
 pub use tally::{OpTotals, Phase, Tally};
 pub use tcp::{TcpRecord, TcpRtt, TcpUse};

@@ -113,7 +113,7 @@ impl Schedule {
             from,
             to: end.min(from + self.interval),
             place: if is_window {
-                // There are at most `record::INTERVALS_MAX` intervals.
+                // There are at most `bounds::INTERVALS_MAX` intervals.
                 Position::Window(index as u32)
             } else {
                 Position::Outside

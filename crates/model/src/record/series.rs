@@ -11,9 +11,8 @@ use std::time::Duration;
 use hdrhistogram::Histogram;
 
 use super::{OpRecord, Recorder, buckets};
+use crate::bounds::INTERVALS_MAX;
 use crate::kind::OpKind;
-
-pub use crate::bounds::INTERVALS_MAX;
 
 /// Operations of one kind, or of all, that completed in one interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

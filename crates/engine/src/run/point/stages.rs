@@ -24,7 +24,7 @@ pub(super) fn stage_ends(stages: &Stages) -> Vec<u32> {
     let ends = stages
         .places()
         .map(|place| place.end().as_secs() / interval);
-    // There are at most `record::INTERVALS_MAX` intervals.
+    // There are at most `bounds::INTERVALS_MAX` intervals.
     ends.map(|end| end as u32).collect()
 }
 
