@@ -52,10 +52,10 @@ pub fn main_on_hosts(role: HostRole, options: HostOptions, words: Vec<OsString>)
     match role {
         HostRole::First(first) => {
             let first = first.with_password(options.send_password);
-            let hosts = Hosts::First(first, options.clone());
+            let hosts = Hosts::First(first, options);
             let outcome = signals::survive_file_size_limit()
                 .and_then(|()| args::parse_words(words))
-                .and_then(|command| options.prepare().map(|()| command))
+                .and_then(|command| hosts.prepare().map(|()| command))
                 .and_then(|command| commands::execute(command, &hosts));
             (ended(outcome), hosts.end())
         }
@@ -77,16 +77,18 @@ fn introduce() {
 
 /// Follows the first host. What is wrong with the command line, that host says, too.
 fn follow(hosts: &Hosts, words: Vec<OsString>) -> Result<Exit, Failure> {
-    let Some(follower) = hosts.follower() else {
-        unreachable!("this host is not the first");
-    };
     let outcome = args::parse_quietly(words)
-        .and_then(|command| follower.prepare().map(|()| command))
+        .and_then(|command| hosts.prepare().map(|()| command))
         .and_then(|command| commands::follow(command, hosts));
     match outcome {
         Ok(exit) => Ok(exit),
         Err(failure @ Failure::Run(_)) => Err(failure),
-        Err(failure) => follower.excuse(&failure, &MessageLines, &signals::cancel_on_interrupt),
+        Err(failure) => match hosts.follower() {
+            Some(follower) => {
+                follower.excuse(&failure, &MessageLines, &signals::cancel_on_interrupt)
+            }
+            None => Err(failure),
+        },
     }
 }
 

@@ -66,8 +66,8 @@ impl HostOptions {
         }
     }
 
-    /// Makes the folder for parts, so that it is known before the run that it can be written.
-    pub fn prepare(&self) -> Result<(), Failure> {
+    /// Makes the folder for parts.
+    fn prepare(&self) -> Result<(), Failure> {
         match &self.parts {
             Some(folder) => fs::create_dir_all(folder).map_err(Failure::write(folder)),
             None => Ok(()),
@@ -95,6 +95,15 @@ impl HostOptions {
 }
 
 impl Hosts {
+    /// Makes the folder for parts, so that it is known before the run that it can be written.
+    pub fn prepare(&self) -> Result<(), Failure> {
+        match self {
+            Self::Alone => Ok(()),
+            Self::First(_, options) => options.prepare(),
+            Self::Other(follower) => follower.options.prepare(),
+        }
+    }
+
     /// Returns the plan with the part of the clients that this process carries.
     pub fn with_part(&self, mut plan: Plan) -> Plan {
         match self {
@@ -201,11 +210,6 @@ impl Follower {
         plan.generator.part = self.part;
         plan.generator.parts = self.options.part_records();
         plan
-    }
-
-    /// Makes the folder for parts.
-    pub fn prepare(&self) -> Result<(), Failure> {
-        self.options.prepare()
     }
 
     /// Returns whether the first host sends the password.
