@@ -96,11 +96,8 @@ impl Driver for BlockReader {
     ) -> Result<(), Dropped> {
         self.received.drain(..).try_for_each(|(call, block)| {
             sink.answer(&Answer {
-                slot: call.slot,
-                extent: Extent::Final,
-                status: NtStatus::SUCCESS,
-                moved: block.len() as u32,
                 data: Some(&block),
+                ..Answer::success(call.slot, block.len() as u32)
             })
         })
     }

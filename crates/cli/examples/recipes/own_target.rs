@@ -4,9 +4,7 @@ use std::error::Error;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use smbench::driver::{
-    Answer, Busy, Call, Connector, Driver, Dropped, Extent, NtStatus, Opened, Scratch, Sink,
-};
+use smbench::driver::{Answer, Busy, Call, Connector, Driver, Dropped, Opened, Scratch, Sink};
 use smbench::engine::run::{PlannedRun, SessionError, execute};
 use smbench::model::Nanos;
 use smbench::model::kind::OpKind;
@@ -70,15 +68,9 @@ impl Driver for BlockStoreClient {
         _: &mut Scratch,
         sink: &mut impl Sink,
     ) -> Result<(), Dropped> {
-        self.calls.drain(..).try_for_each(|(slot, moved)| {
-            sink.answer(&Answer {
-                slot,
-                extent: Extent::Final,
-                status: NtStatus::SUCCESS,
-                moved,
-                data: None,
-            })
-        })
+        self.calls
+            .drain(..)
+            .try_for_each(|(slot, moved)| sink.answer(&Answer::success(slot, moved)))
     }
 }
 

@@ -34,6 +34,16 @@ impl Answer<'_> {
             data: None,
         }
     }
+
+    /// Makes the whole answer of an operation that succeeded and moved these bytes, without
+    /// the data.
+    #[must_use]
+    pub const fn success(slot: u32, moved: u32) -> Self {
+        Self {
+            moved,
+            ..Self::bare(slot, Extent::Final, NtStatus::SUCCESS)
+        }
+    }
 }
 
 /// How much of an answer has arrived.

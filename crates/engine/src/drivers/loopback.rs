@@ -17,11 +17,10 @@ use std::thread;
 use rustix::net::RecvFlags;
 use smbench_model::Nanos;
 use smbench_model::kind::OpKind;
-use smbench_protocol::NtStatus;
 use tokio::net::TcpStream;
 
 use crate::drivers::driver::{
-    Answer, Busy, Call, Connector, Driver, Extent, LoadSockets, Opened, Scratch, Sink,
+    Answer, Busy, Call, Connector, Driver, LoadSockets, Opened, Scratch, Sink,
 };
 use crate::drivers::dropped::{Dropped, received};
 use crate::machine::socket::ConnectionSocket;
@@ -242,13 +241,7 @@ impl Driver for LoopbackDriver {
             }
             let Waiting { slot, moved, .. } = *call;
             self.calls.pop_front();
-            sink.answer(&Answer {
-                slot,
-                extent: Extent::Final,
-                status: NtStatus::SUCCESS,
-                moved,
-                data: None,
-            })?;
+            sink.answer(&Answer::success(slot, moved))?;
         }
         Ok(())
     }

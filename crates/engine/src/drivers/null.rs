@@ -4,11 +4,8 @@
 use std::task::{Context, Poll};
 
 use smbench_model::Nanos;
-use smbench_protocol::NtStatus;
 
-use crate::drivers::driver::{
-    Answer, Busy, Call, Connector, Driver, Extent, Opened, Scratch, Sink,
-};
+use crate::drivers::driver::{Answer, Busy, Call, Connector, Driver, Opened, Scratch, Sink};
 use crate::drivers::dropped::Dropped;
 use crate::smb::session::SessionError;
 
@@ -64,14 +61,8 @@ impl Driver for NullDriver {
         _: &mut Scratch,
         sink: &mut impl Sink,
     ) -> Result<(), Dropped> {
-        self.calls.drain(..).try_for_each(|(slot, moved)| {
-            sink.answer(&Answer {
-                slot,
-                extent: Extent::Final,
-                status: NtStatus::SUCCESS,
-                moved,
-                data: None,
-            })
-        })
+        self.calls
+            .drain(..)
+            .try_for_each(|(slot, moved)| sink.answer(&Answer::success(slot, moved)))
     }
 }

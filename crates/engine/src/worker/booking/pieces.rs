@@ -73,13 +73,7 @@ impl<S: Supply> Clients<S> {
             moved,
             pieces,
         } = ended;
-        let mut whole = Answer {
-            slot: at as u32,
-            extent: Extent::Final,
-            status: NtStatus::SUCCESS,
-            moved,
-            data: None,
-        };
+        let mut whole = Answer::success(at as u32, moved);
         let kind = slot.operation.kind;
         // The data of each piece was checked.
         slot.epoch = None;

@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use smbench_engine::Cancel;
 use smbench_engine::driver::{
-    Answer, Busy, Call, Connector, Driver, Dropped, Extent, NtStatus, Null, NullDriver, Opened,
-    Scratch, Sink,
+    Answer, Busy, Call, Connector, Driver, Dropped, Null, NullDriver, Opened, Scratch, Sink,
 };
 use smbench_engine::run::SessionError;
 use smbench_engine::run::{PlannedRun, RunError, Unobserved, execute};
@@ -151,15 +150,9 @@ impl Driver for Misbehaver {
         _: &mut Scratch,
         sink: &mut impl Sink,
     ) -> Result<(), Dropped> {
-        self.slots.drain(..).try_for_each(|slot| {
-            sink.answer(&Answer {
-                slot,
-                extent: Extent::Final,
-                status: NtStatus::SUCCESS,
-                moved: 4096,
-                data: None,
-            })
-        })
+        self.slots
+            .drain(..)
+            .try_for_each(|slot| sink.answer(&Answer::success(slot, 4096)))
     }
 }
 
