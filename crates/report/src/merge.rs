@@ -24,16 +24,16 @@ mod series;
 mod window;
 
 pub use error::MergeError;
+pub use part::SavedPart;
 
 use crate::doc::RunDoc;
 
-/// Joins the parts of one run. Each was made with `--client-range`. The text of a part is its
-/// path, which messages name.
+/// Joins the parts of one run. Each was made with `--client-range`.
 ///
 /// # Errors
 ///
 /// If the parts are not all parts of one run, or if a document is damaged.
-pub fn merge(parts: Vec<(String, RunDoc)>) -> Result<RunDoc, MergeError> {
+pub fn merge(parts: Vec<SavedPart>) -> Result<RunDoc, MergeError> {
     let parts = part::of_one_run(parts)?;
     let count = parts.first().map_or(0, |part| part.doc.load_points.len());
     let load_points = (0..count).map(|at| point::merged(&point::measured(&parts, at)?));

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use smbench_report::doc::OutcomeDoc;
-use smbench_report::merge::merge;
+use smbench_report::merge::{SavedPart, merge};
 use smbench_report::text::summary;
 use smbench_report::{RunDoc, render};
 
@@ -22,7 +22,8 @@ pub(super) fn merge_parts(args: &MergeArgs) -> Result<Exit, Failure> {
     }
     let parts = args.parts.iter().map(|path| {
         let doc = RunDoc::load(path)?;
-        Ok((path.display().to_string(), doc))
+        let path = path.display().to_string();
+        Ok(SavedPart { path, doc })
     });
     let whole = merge(parts.collect::<Result<_, Failure>>()?)?;
     whole.save(&args.out)?;

@@ -12,7 +12,16 @@ use super::matching;
 use crate::doc::{RunDoc, ServerLocation, ToolDoc};
 use crate::units::plain;
 
-/// The document of a part.
+/// The document of a part of a run, as it was saved.
+#[derive(Clone, Debug)]
+pub struct SavedPart {
+    /// Path of the document, which messages name.
+    pub path: String,
+    /// The document.
+    pub doc: RunDoc,
+}
+
+/// The document of a part whose clients are known.
 pub(super) struct Part {
     /// Path of the document.
     pub(super) path: String,
@@ -24,11 +33,11 @@ pub(super) struct Part {
 
 /// Checks that the documents are the parts of one run, all of them. Sorts them by their
 /// clients.
-pub(super) fn of_one_run(docs: Vec<(String, RunDoc)>) -> Result<Vec<Part>, MergeError> {
-    if docs.len() < 2 {
-        return Err(MergeError::TooFew(docs.len()));
+pub(super) fn of_one_run(saved: Vec<SavedPart>) -> Result<Vec<Part>, MergeError> {
+    if saved.len() < 2 {
+        return Err(MergeError::TooFew(saved.len()));
     }
-    let parts = docs.into_iter().map(|(path, doc)| part(path, doc));
+    let parts = saved.into_iter().map(part);
     let mut parts = parts.collect::<Result<Vec<_>, _>>()?;
     parts.sort_by_key(|part| (part.range.from, part.range.to));
     for (one, other) in parts.iter().tuple_windows() {
@@ -39,7 +48,7 @@ pub(super) fn of_one_run(docs: Vec<(String, RunDoc)>) -> Result<Vec<Part>, Merge
     Ok(parts)
 }
 
-fn part(path: String, doc: RunDoc) -> Result<Part, MergeError> {
+fn part(SavedPart { path, doc }: SavedPart) -> Result<Part, MergeError> {
     let Some(range) = &doc.plan.generator.client_range else {
         return Err(MergeError::NotAPart { path });
     };

@@ -23,7 +23,7 @@ use smbench_model::record::{
 use smbench_model::sessions::Caching;
 use smbench_protocol::NtStatus;
 use smbench_report::RunDoc;
-use smbench_report::merge::merge;
+use smbench_report::merge::{SavedPart, merge};
 
 use crate::samples::{document, on_a_busy_server, point, run};
 
@@ -256,7 +256,7 @@ fn saved(record: &RunRecord) -> RunDoc {
 }
 
 /// Returns the documents of parts with these borders.
-fn parts(borders: &[u32], ops: &[Booked], is_paced: bool) -> Vec<(String, RunDoc)> {
+fn parts(borders: &[u32], ops: &[Booked], is_paced: bool) -> Vec<SavedPart> {
     let all = *borders.last().unwrap();
     let ranges = borders.iter().zip(&borders[1..]);
     ranges
@@ -269,16 +269,16 @@ fn parts(borders: &[u32], ops: &[Booked], is_paced: bool) -> Vec<(String, RunDoc
                 of: all,
             });
             let point = load_point(from..to, ops, is_paced, SeriesDetail::Latencies, 1);
-            (
-                format!("results/part-{at}.json"),
-                saved(&record(point, all, part, 1, is_paced)),
-            )
+            SavedPart {
+                path: format!("results/part-{at}.json"),
+                doc: saved(&record(point, all, part, 1, is_paced)),
+            }
         })
         .collect()
 }
 
 /// Returns two parts of eight clients with a few operations.
-fn two_parts() -> Vec<(String, RunDoc)> {
+fn two_parts() -> Vec<SavedPart> {
     let op = |number: u32| Booked {
         client: number % 8,
         kind: OpKind::Read,
@@ -404,8 +404,8 @@ fn the_counters_of_the_server_are_those_of_the_part_that_saw_the_most() {
         serde_json::from_str(&text).unwrap()
     };
     let mut parts = two_parts();
-    parts[0].1.load_points[0].server_counters = Some(counters(30, 95, 500.0));
-    parts[1].1.load_points[0].server_counters = Some(counters(70, 100, 600.0));
+    parts[0].doc.load_points[0].server_counters = Some(counters(30, 95, 500.0));
+    parts[1].doc.load_points[0].server_counters = Some(counters(70, 100, 600.0));
     let point = &merge(parts.clone()).unwrap().load_points[0];
     let joined = point.server_counters.as_ref().unwrap();
     let read = joined.commands["read"];
@@ -416,10 +416,10 @@ fn the_counters_of_the_server_are_those_of_the_part_that_saw_the_most() {
     let of_parts = point.hosts.iter().map(|host| &host.server_counters);
     let read = parts
         .iter()
-        .map(|part| &part.1.load_points[0].server_counters);
+        .map(|part| &part.doc.load_points[0].server_counters);
     assert!(of_parts.eq(read));
     // What the other part sent is not known.
-    parts[0].1.load_points[0].server_counters = None;
+    parts[0].doc.load_points[0].server_counters = None;
     let point = &merge(parts).unwrap().load_points[0];
     let read = point.server_counters.as_ref().unwrap().commands["read"];
     assert_eq!((read.sent, read.counted), (None, 100));
@@ -428,16 +428,16 @@ fn the_counters_of_the_server_are_those_of_the_part_that_saw_the_most() {
 #[test]
 fn machines_are_named_by_labels_of_their_own() {
     let mut parts = two_parts();
-    parts[0].1.label = Some("node1".to_owned());
-    parts[1].0 = "elsewhere/part-0.json".to_owned();
-    let named = |parts: &[(String, RunDoc)]| {
+    parts[0].doc.label = Some("node1".to_owned());
+    parts[1].path = "elsewhere/part-0.json".to_owned();
+    let named = |parts: &[SavedPart]| {
         let merged = merge(parts.to_vec()).unwrap();
         let names = merged.hosts.iter().map(|host| host.name.clone());
         (merged.label, names.collect::<Vec<_>>())
     };
     assert_eq!(named(&parts), (None, vec!["node1".into(), "part-0".into()]));
     // A label that all parts have is that of the run.
-    parts[1].1.label = Some("node1".to_owned());
+    parts[1].doc.label = Some("node1".to_owned());
     let numbered = vec!["part-0".into(), "part-0-2".into()];
     assert_eq!(named(&parts), (Some("node1".into()), numbered));
 }
@@ -445,18 +445,18 @@ fn machines_are_named_by_labels_of_their_own() {
 #[test]
 fn the_worst_of_all_parts_is_reported_with_its_name() {
     let mut parts = two_parts();
-    let point = &mut parts[1].1.load_points[0];
+    let point = &mut parts[1].doc.load_points[0];
     let generator = point.generator.as_mut().unwrap();
     (generator.limited, generator.reason) = (true, Some("thread 0 ran 97 % of the time".into()));
     point.generator_limited = Some(true);
     (point.valid, point.invalid_reason) = (false, Some("1 of 6 clients dropped out".into()));
     point.latency_noise_ns.insert("p99".to_owned(), 5000);
     point.dropouts = serde_json::from_str(r#"[{"client": 5, "reason": "reset"}]"#).unwrap();
-    let point = &mut parts[0].1.load_points[0];
+    let point = &mut parts[0].doc.load_points[0];
     point.generator.as_mut().unwrap().back_pressure = Some("sockets took no more".to_owned());
     point.latency_noise_ns.insert("p99".to_owned(), 7000);
     point.dropouts = serde_json::from_str(r#"[{"client": 1, "reason": "reset"}]"#).unwrap();
-    parts[0].1.leftover = Some("directory x remains".to_owned());
+    parts[0].doc.leftover = Some("directory x remains".to_owned());
     let merged = merge(parts).unwrap();
     let point = &merged.load_points[0];
     assert!(!point.valid);
@@ -486,8 +486,8 @@ fn the_worst_of_all_parts_is_reported_with_its_name() {
 fn a_stall_is_judged_against_the_operations_of_all_parts() {
     let mut parts = two_parts();
     let stalls = [(true, Some(15_000_000)), (false, None)];
-    for ((_, doc), (is_stalled, took_ns)) in parts.iter_mut().zip(stalls) {
-        let point = &mut doc.load_points[0];
+    for (part, (is_stalled, took_ns)) in parts.iter_mut().zip(stalls) {
+        let point = &mut part.doc.load_points[0];
         (point.stalled, point.stalled_ns) = (Some(is_stalled), took_ns);
     }
     let merged = merge(parts.clone()).unwrap();
@@ -501,8 +501,8 @@ fn a_stall_is_judged_against_the_operations_of_all_parts() {
         interval: 1,
     };
     let with_slow = self::parts(&[0, 2, 8], &[slow], false);
-    parts[1].1.load_points = with_slow[1].1.load_points.clone();
-    parts[1].1.load_points[0].stalled_ns = None;
+    parts[1].doc.load_points = with_slow[1].doc.load_points.clone();
+    parts[1].doc.load_points[0].stalled_ns = None;
     let point = &merge(parts).unwrap().load_points[0];
     assert_eq!((point.stalled, point.stalled_ns), (Some(false), None));
 }
@@ -510,7 +510,7 @@ fn a_stall_is_judged_against_the_operations_of_all_parts() {
 #[test]
 fn shared_files_of_parts_are_reported() {
     let mut parts = two_parts();
-    for (_, doc) in &mut parts {
+    for SavedPart { doc, .. } in &mut parts {
         doc.plan.workload.scope = smbench_model::files::Scope::Shared;
     }
     let notes = merge(parts).unwrap().server.notes;
@@ -524,8 +524,8 @@ fn shared_files_of_parts_are_reported() {
 #[test]
 fn times_are_those_of_the_first_part() {
     let mut parts = two_parts();
-    parts[0].1.started = "2026-01-02T03:04:09Z".to_owned();
-    parts[1].1.load_points[0].window_opened = Some("2027-01-15T07:59:59.990000Z".to_owned());
+    parts[0].doc.started = "2026-01-02T03:04:09Z".to_owned();
+    parts[1].doc.load_points[0].window_opened = Some("2027-01-15T07:59:59.990000Z".to_owned());
     let merged = merge(parts).unwrap();
     assert_eq!(merged.started, "2026-01-02T03:04:05Z");
     let point = &merged.load_points[0];

@@ -2,12 +2,12 @@
 
 use smbench_report::RunDoc;
 use smbench_report::doc::ServerLocation;
-use smbench_report::merge::merge;
+use smbench_report::merge::{SavedPart, merge};
 
 use super::{parts, two_parts};
 use crate::samples::{curve, document};
 
-type Parts = Vec<(String, RunDoc)>;
+type Parts = Vec<SavedPart>;
 type Change = fn(&mut RunDoc);
 
 /// Checks the message after a change of two parts.
@@ -26,12 +26,12 @@ fn a_merge_needs_parts() {
         "a merge needs the results of two or more parts, and 1 is given",
     );
     refused(
-        |parts| parts[1].1.plan.generator.client_range = None,
+        |parts| parts[1].doc.plan.generator.client_range = None,
         "results/part-1.json is not a part of a run: make each part with `smbench run URL \
          client_range FROM..TO/ALL`",
     );
     refused(
-        |parts| parts[1].1.tool.version = "0.0.7".to_owned(),
+        |parts| parts[1].doc.tool.version = "0.0.7".to_owned(),
         concat!(
             "results/part-1.json was written by smbench 0.0.7, and this is smbench ",
             env!("CARGO_PKG_VERSION"),
@@ -39,15 +39,15 @@ fn a_merge_needs_parts() {
         ),
     );
     refused(
-        |parts| parts[1].1.load_points.clear(),
+        |parts| parts[1].doc.load_points.clear(),
         "results/part-1.json has no measured load point: run all parts again",
     );
     refused(
-        |parts| parts[1].1.load_points[0].window_s = 0.0,
+        |parts| parts[1].doc.load_points[0].window_s = 0.0,
         "results/part-1.json has no measured load point: run all parts again",
     );
     refused(
-        |parts| parts[1].1.server.place = ServerLocation::Embedded,
+        |parts| parts[1].doc.server.place = ServerLocation::Embedded,
         "results/part-1.json was measured on a built-in server of its own: run all parts on one \
          server, and give its URL",
     );
@@ -56,7 +56,7 @@ fn a_merge_needs_parts() {
 #[test]
 fn each_client_is_in_one_part() {
     let range = |range: &'static str| {
-        move |parts: &mut Parts| parts[1].1.plan.generator.client_range = Some(range.to_owned())
+        move |parts: &mut Parts| parts[1].doc.plan.generator.client_range = Some(range.to_owned())
     };
     refused(
         range("1..8/8"),
@@ -97,11 +97,11 @@ fn each_client_is_in_one_part() {
 #[test]
 fn parts_are_of_one_run() {
     refused(
-        |parts| parts[1].1.plan.digest = "beef".to_owned(),
+        |parts| parts[1].doc.plan.digest = "beef".to_owned(),
         &format!(
             "results/part-0.json and results/part-1.json have different work: plan.digest is {} \
              and beef: run all parts with the same options",
-            two_parts()[0].1.plan.digest
+            two_parts()[0].doc.plan.digest
         ),
     );
     let differs = |key: &str, values: &str| {
@@ -139,11 +139,11 @@ fn parts_are_of_one_run() {
         ),
     ];
     for (change, key, values) in changes {
-        refused(|parts| change(&mut parts[1].1), &differs(key, values));
+        refused(|parts| change(&mut parts[1].doc), &differs(key, values));
     }
     // These differ from machine to machine.
     let mut parts = two_parts();
-    let plan = &mut parts[1].1.plan;
+    let plan = &mut parts[1].doc.plan;
     plan.generator.threads = 31;
     plan.generator.setup_rate = None;
     plan.generator.pin_threads = Some(false);
@@ -202,13 +202,16 @@ fn damaged_documents_are_refused() {
         ),
     ];
     for (change, detail) in changes {
-        refused(|parts| change(&mut parts[1].1), &damaged(detail));
+        refused(|parts| change(&mut parts[1].doc), &damaged(detail));
     }
 }
 
 #[test]
 fn a_usual_result_is_no_part() {
-    let whole = |name: &str| (name.to_owned(), document(&curve()));
+    let whole = |name: &str| SavedPart {
+        path: name.to_owned(),
+        doc: document(&curve()),
+    };
     let error = merge(vec![whole("a.json"), whole("b.json")]).unwrap_err();
     assert!(
         error

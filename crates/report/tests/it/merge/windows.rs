@@ -1,22 +1,21 @@
 //! Windows of parts that were not one window.
 
-use smbench_report::RunDoc;
 use smbench_report::doc::{LoadPointDoc, Named, ReplayDoc};
-use smbench_report::merge::merge;
+use smbench_report::merge::{SavedPart, merge};
 
 use super::two_parts;
 
 /// Returns why the merged load point is not valid.
-fn reason(parts: Vec<(String, RunDoc)>) -> Option<String> {
+fn reason(parts: Vec<SavedPart>) -> Option<String> {
     let point = merge(parts).unwrap().load_points.remove(0);
     assert_eq!(point.valid, point.invalid_reason.is_none());
     point.invalid_reason
 }
 
 /// Returns two parts of a replay with a number of loops.
-fn replays() -> Vec<(String, RunDoc)> {
+fn replays() -> Vec<SavedPart> {
     let mut parts = two_parts();
-    for (_, doc) in &mut parts {
+    for SavedPart { doc, .. } in &mut parts {
         doc.plan.workload.replay = Some(ReplayDoc {
             source: "client.txt".to_owned(),
             sha256: "00".to_owned(),
@@ -41,8 +40,8 @@ fn replays() -> Vec<(String, RunDoc)> {
 #[test]
 fn windows_may_be_one_percent_apart() {
     let mut parts = two_parts();
-    let opened = |parts: &mut Vec<(String, RunDoc)>, time: &str| {
-        parts[1].1.load_points[0].window_opened = Some(format!("2027-01-15T08:00:{time}Z"));
+    let opened = |parts: &mut Vec<SavedPart>, time: &str| {
+        parts[1].doc.load_points[0].window_opened = Some(format!("2027-01-15T08:00:{time}Z"));
     };
     opened(&mut parts, "00.050000");
     assert_eq!(reason(parts.clone()), None);
@@ -58,10 +57,10 @@ fn windows_may_be_one_percent_apart() {
 #[test]
 fn windows_by_the_clock_have_one_length() {
     let mut parts = two_parts();
-    parts[1].1.load_points[0].window_s = 4.9;
+    parts[1].doc.load_points[0].window_s = 4.9;
     let expected = "part-1: its window took 4.9 s, and that of part-0 5 s: they may differ by 1 %";
     assert_eq!(reason(parts.clone()).as_deref(), Some(expected));
-    parts[1].1.load_points[0].window_s = 4.98;
+    parts[1].doc.load_points[0].window_s = 4.98;
     let merged = merge(parts).unwrap();
     let point = &merged.load_points[0];
     assert!(point.valid);
@@ -71,17 +70,17 @@ fn windows_by_the_clock_have_one_length() {
 #[test]
 fn replays_with_loops_end_with_their_last_client() {
     let mut parts = replays();
-    parts[0].1.load_points[0].window_s = 2.5;
+    parts[0].doc.load_points[0].window_s = 2.5;
     let merged = merge(parts.clone()).unwrap();
     let point = &merged.load_points[0];
     assert_eq!(point.invalid_reason, None);
     assert_eq!((point.window_s, point.ops_per_s), (5.0, 16.0));
     // What was in flight is spread over the longest window.
     let in_flight = |point: &LoadPointDoc| point.concurrency.unwrap().in_flight_mean;
-    let [one, other] = [0, 1].map(|at: usize| in_flight(&parts[at].1.load_points[0]));
+    let [one, other] = [0, 1].map(|at: usize| in_flight(&parts[at].doc.load_points[0]));
     let expected = (one * 2.5 + other * 5.0) / 5.0;
     assert!((in_flight(point) - expected).abs() < 1e-12);
-    parts[1].1.load_points[0].window_opened = Some("2027-01-15T08:00:01Z".to_owned());
+    parts[1].doc.load_points[0].window_opened = Some("2027-01-15T08:00:01Z".to_owned());
     let late = reason(parts).unwrap();
     assert!(
         late.starts_with("part-1: its window opened 1.00 s after"),
