@@ -55,7 +55,7 @@ pub use churn::ChurnDoc;
 pub use condition::{ConditionDoc, ConditionOutcome};
 pub use counters::{CallCountersDoc, CommandCountersDoc, ServerCountersDoc, ServerMemoryDoc};
 pub use curve::{CurveDoc, CurvePointDoc};
-pub(crate) use durability::DurabilityRemark;
+pub(crate) use durability::{DurabilityRemark, NamedRun};
 pub use durability::{FactSource, WriteDoc, WritePolicyDoc};
 pub use event::{EventDoc, LinkDoc};
 pub use file::{LoadError, SaveError};

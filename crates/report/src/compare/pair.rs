@@ -8,7 +8,9 @@ use super::error::CompareError;
 use super::points::PointComparison;
 use crate::change::Noise;
 use crate::curve::{Curve, CurveRow};
-use crate::doc::{DurabilityRemark, FindDoc, FindEnd, FindKind, LoadPointDoc, OutcomeDoc, RunDoc};
+use crate::doc::{
+    DurabilityRemark, FindDoc, FindEnd, FindKind, LoadPointDoc, NamedRun, OutcomeDoc, RunDoc,
+};
 use crate::load::{Load, loads};
 use crate::units::plain;
 
@@ -224,10 +226,10 @@ impl Pair {
             Some(_) => Vec::new(),
             None => lost(first, second, &other.run.plan.load_points),
         };
-        let remarks = DurabilityRemark::all(&[
-            (baseline.subject.label.clone(), baseline.run),
-            (other.subject.label.clone(), other.run),
-        ]);
+        let remarks = DurabilityRemark::all(&[&baseline, &other].map(|side| NamedRun {
+            name: side.subject.label.clone(),
+            run: side.run,
+        }));
         let held = |(one, other): (&CurveRow<'_>, &CurveRow<'_>)| PointComparison::of(one, other);
         Ok(Self {
             found,

@@ -42,6 +42,13 @@ pub enum FactSource {
     Known,
 }
 
+/// A run, and the name of its server among those that are compared.
+#[derive(Clone)]
+pub(crate) struct NamedRun<'a> {
+    pub(crate) name: String,
+    pub(crate) run: &'a RunDoc,
+}
+
 /// A remark on the flush and write policies of compared servers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum DurabilityRemark {
@@ -86,43 +93,41 @@ impl fmt::Display for DurabilityRemark {
 }
 
 impl DurabilityRemark {
-    /// Compares the policies of servers. Each run has the name of its server.
-    pub(crate) fn all(runs: &[(String, &RunDoc)]) -> Vec<Self> {
+    /// Compares the policies of servers.
+    pub(crate) fn all(runs: &[NamedRun<'_>]) -> Vec<Self> {
         Self::of_flushes(runs)
             .into_iter()
             .chain(Self::of_writes(runs))
             .collect()
     }
 
-    fn of_flushes(runs: &[(String, &RunDoc)]) -> Option<Self> {
+    fn of_flushes(runs: &[NamedRun<'_>]) -> Option<Self> {
         let with = |policy| names(runs, |run| run.server.flush == Some(policy));
         let (ignoring, honouring) = (with(FlushDoc::Ignores)?, with(FlushDoc::Honours)?);
-        let known = runs.iter().filter(|(_, run)| {
+        let known = runs.iter().filter(|of| {
             matches!(
-                run.server.flush,
+                of.run.server.flush,
                 Some(FlushDoc::Ignores | FlushDoc::Honours)
             )
         });
         let known = known.cloned().collect_vec();
-        if known.iter().any(|(_, run)| run.flushes() == Some(true)) {
+        if known.iter().any(|of| of.run.flushes() == Some(true)) {
             return Some(Self::FlushesDiffer {
                 ignoring,
                 honouring,
             });
         }
-        if known.iter().any(|(_, run)| run.flushes().is_none()) {
+        if known.iter().any(|of| of.run.flushes().is_none()) {
             return None;
         }
         let unknown = |run: &RunDoc| run.moves_data_in() && run.server.write.is_none();
         match names(&known, unknown) {
             Some(on) => Some(Self::WritesUnknown { on }),
-            None => {
-                (!known.iter().any(|(_, run)| run.writes_wait())).then_some(Self::FlushesHidden)
-            }
+            None => (!known.iter().any(|of| of.run.writes_wait())).then_some(Self::FlushesHidden),
         }
     }
 
-    fn of_writes(runs: &[(String, &RunDoc)]) -> Option<Self> {
+    fn of_writes(runs: &[NamedRun<'_>]) -> Option<Self> {
         let with = |policy| {
             names(runs, |run| {
                 run.writes() && run.server.write.is_some_and(|write| write.policy == policy)
@@ -136,9 +141,9 @@ impl DurabilityRemark {
 }
 
 /// Joins the names of the runs that are chosen; `None` if there are none.
-fn names(runs: &[(String, &RunDoc)], is_chosen: impl Fn(&RunDoc) -> bool) -> Option<String> {
-    let chosen = runs.iter().filter(|(_, run)| is_chosen(run));
-    let mut names = chosen.map(|(name, _)| name).peekable();
+fn names(runs: &[NamedRun<'_>], is_chosen: impl Fn(&RunDoc) -> bool) -> Option<String> {
+    let chosen = runs.iter().filter(|of| is_chosen(of.run));
+    let mut names = chosen.map(|of| &of.name).peekable();
     names.peek().is_some().then(|| names.join(", "))
 }
 

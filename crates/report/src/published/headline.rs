@@ -5,7 +5,7 @@ use super::tables::contenders;
 use super::{Contender, CurvePoint};
 use crate::change::{CONFIDENCE, Change, Noise};
 use crate::curve::Curve;
-use crate::doc::{BUILT_IN, DurabilityRemark, LoopDoc, PlanDoc, RunDoc};
+use crate::doc::{BUILT_IN, DurabilityRemark, LoopDoc, NamedRun, PlanDoc, RunDoc};
 use crate::metric::Metric;
 use crate::names::listed;
 use crate::study::Study;
@@ -69,9 +69,10 @@ fn sentences(study: &Study, profile: usize) -> Vec<String> {
         (several, _) => best(several).into_iter().collect(),
     };
     sentences.extend(built_in(&measured));
-    let runs = measured
-        .iter()
-        .map(|of| (plain(&of.contender.name), of.run));
+    let runs = measured.iter().map(|of| NamedRun {
+        name: plain(&of.contender.name),
+        run: of.run,
+    });
     let remarks = DurabilityRemark::all(&runs.collect::<Vec<_>>()).into_iter();
     sentences.extend(remarks.map(|remark| format!("{remark}.")));
     sentences.extend(dialects(&measured));
