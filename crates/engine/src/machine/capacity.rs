@@ -155,13 +155,25 @@ pub(crate) fn address(text: &str) -> Option<SocketAddr> {
     Some(SocketAddr::new(ip, port))
 }
 
+/// What one limit leaves of a resource.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ResourceLeft {
+    /// Bytes, or a number of threads.
+    pub(crate) amount: u64,
+    /// The limit or its place, as messages name it.
+    pub(crate) limit: &'static str,
+}
+
 /// Returns the memory left on this machine, and in each control group of this
-/// process, with the place in words.
-pub(crate) fn memory_left() -> Vec<(u64, &'static str)> {
+/// process.
+pub(crate) fn memory_left() -> Vec<ResourceLeft> {
     let machine = fs::read_to_string("/proc/meminfo").ok();
     let machine = machine.and_then(|text| available(&text));
     let mut left: Vec<_> = machine
-        .map(|bytes| (bytes, "on this machine"))
+        .map(|amount| ResourceLeft {
+            amount,
+            limit: "on this machine",
+        })
         .into_iter()
         .collect();
     left.extend(groups().iter().filter_map(|group| {
@@ -174,8 +186,10 @@ pub(crate) fn memory_left() -> Vec<(u64, &'static str)> {
             .into_iter()
             .filter_map(|name| field(&stat, name))
             .sum();
-        let left = bytes.saturating_add(cached);
-        Some((left, "to this process's control group"))
+        Some(ResourceLeft {
+            amount: bytes.saturating_add(cached),
+            limit: "to this process's control group",
+        })
     }));
     left
 }
@@ -191,19 +205,24 @@ fn field(text: &str, name: &str) -> Option<u64> {
     rest.split_whitespace().next()?.parse().ok()
 }
 
-/// Returns how many threads can still be started, and the limit that decides.
-pub(crate) fn threads_left() -> Vec<(u64, &'static str)> {
+/// Returns how many threads can still be started under each limit.
+pub(crate) fn threads_left() -> Vec<ResourceLeft> {
     let most = fs::read_to_string("/proc/sys/kernel/threads-max").ok();
     let most = most.and_then(|text| text.trim().parse::<u64>().ok());
     let running = fs::read_to_string("/proc/loadavg").ok();
     let running = running.and_then(|text| threads_running(&text));
     let mut left = Vec::new();
     if let (Some(most), Some(running)) = (most, running) {
-        left.push((most.saturating_sub(running), "kernel.threads-max"));
+        left.push(ResourceLeft {
+            amount: most.saturating_sub(running),
+            limit: "kernel.threads-max",
+        });
     }
     left.extend(groups().iter().filter_map(|group| {
-        let threads = group.left("pids.max", "pids.current")?;
-        Some((threads, "pids.max of its control group"))
+        Some(ResourceLeft {
+            amount: group.left("pids.max", "pids.current")?,
+            limit: "pids.max of its control group",
+        })
     }));
     left
 }

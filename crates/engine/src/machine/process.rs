@@ -7,6 +7,8 @@ use nix::sys::resource::{RLIM_INFINITY, Resource, UsageWho, getrlimit, getrusage
 use nix::sys::time::{TimeVal, TimeValLike};
 use nix::unistd::Pid;
 
+use crate::machine::capacity::ResourceLeft;
+
 /// Descriptors that a run needs in addition to its sockets and runtimes: files,
 /// pipes, epoll, timers.
 const OTHER_DESCRIPTORS: u64 = 64;
@@ -206,25 +208,23 @@ pub(crate) fn reserve_descriptors(sockets: u64, threads: u64) -> Result<(), (u64
 
 /// Bytes that this process may still allocate under each limit on its own memory, and
 /// how the shell sets that limit (getrlimit(2)).
-pub(crate) fn allocatable() -> Vec<(u64, &'static str)> {
+pub(crate) fn allocatable() -> Vec<ResourceLeft> {
     let read = |name| std::fs::read_to_string(format!("/proc/self/{name}")).unwrap_or_default();
     let status = read("status");
     let size = status_bytes(&status, "VmSize:");
     let address_space = size.map(|size| size.saturating_sub(reserved(&read("maps"))));
-    let left = |(resource, used, command): (Resource, Option<u64>, _)| {
-        let (limit, _) = getrlimit(resource).ok()?;
-        (limit != RLIM_INFINITY).then_some((limit.saturating_sub(used?), command))
+    let left = |resource: Resource, used: Option<u64>, limit| {
+        let (most, _) = getrlimit(resource).ok()?;
+        let amount = most.saturating_sub(used?);
+        (most != RLIM_INFINITY).then_some(ResourceLeft { amount, limit })
     };
+    let data = status_bytes(&status, "VmData:");
     [
-        (Resource::RLIMIT_AS, address_space, "ulimit -v"),
-        (
-            Resource::RLIMIT_DATA,
-            status_bytes(&status, "VmData:"),
-            "ulimit -d",
-        ),
+        left(Resource::RLIMIT_AS, address_space, "ulimit -v"),
+        left(Resource::RLIMIT_DATA, data, "ulimit -d"),
     ]
     .into_iter()
-    .filter_map(left)
+    .flatten()
     .collect()
 }
 

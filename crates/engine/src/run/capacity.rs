@@ -27,7 +27,7 @@ use smbench_model::setting::{Advice, SOURCE_IP, THREADS};
 use smbench_model::units::Size;
 use thiserror::Error;
 
-use crate::machine::capacity::{PortReuse, Ports, memory_left, threads_left};
+use crate::machine::capacity::{PortReuse, Ports, ResourceLeft, memory_left, threads_left};
 use crate::machine::process;
 use crate::machine::route::Route;
 use crate::run::carrier::{Carrier, for_log_ons};
@@ -316,41 +316,43 @@ pub(super) fn worker_threads(plan: &Plan) -> u64 {
     threads.min(of_kind(false)) + threads.min(of_kind(true))
 }
 
-fn address_space(
-    plan: &Plan,
-    needed: &Needed,
-    left: &[(u64, &'static str)],
-) -> Result<(), CapacityError> {
+/// Returns what the tightest limit leaves, if that is less than `needed`.
+fn lacking(left: &[ResourceLeft], needed: u64) -> Option<ResourceLeft> {
+    let least = left.iter().min_by_key(|left| left.amount).copied();
+    least.filter(|least| least.amount < needed)
+}
+
+fn address_space(plan: &Plan, needed: &Needed, left: &[ResourceLeft]) -> Result<(), CapacityError> {
     let needed = needed.address_space();
-    match left.iter().min_by_key(|(left, _)| *left) {
-        Some(&(left, limit)) if left < needed => Err(CapacityError::AddressSpace {
+    match lacking(left, needed) {
+        Some(left) => Err(CapacityError::AddressSpace {
             clients: plan.max_clients_here(),
             threads: worker_threads(plan),
             needed: rounded(needed),
-            left,
-            limit,
+            left: left.amount,
+            limit: left.limit,
         }),
-        _ => Ok(()),
+        None => Ok(()),
     }
 }
 
-fn memory(plan: &Plan, needed: &Needed, left: &[(u64, &'static str)]) -> Result<(), CapacityError> {
+fn memory(plan: &Plan, needed: &Needed, left: &[ResourceLeft]) -> Result<(), CapacityError> {
     let needed = needed.memory();
     let populations = || plan.work.populations.iter();
-    match left.iter().min_by_key(|(left, _)| *left) {
-        Some(&(left, place)) if left < needed => Err(CapacityError::Memory {
+    match lacking(left, needed) {
+        Some(left) => Err(CapacityError::Memory {
             clients: plan.max_clients_here(),
             outstanding: populations().map(|one| one.outstanding).max().unwrap_or(0),
             needed: rounded(needed),
-            left,
-            place,
+            left: left.amount,
+            place: left.limit,
             advice: Advice(if populations().any(|one| one.verify == Verify::ReadBack) {
                 ", or leave out @verify"
             } else {
                 ""
             }),
         }),
-        _ => Ok(()),
+        None => Ok(()),
     }
 }
 
@@ -359,14 +361,14 @@ const fn rounded(bytes: u64) -> Size {
     Size(bytes.next_multiple_of(1 << 20))
 }
 
-fn threads(plan: &Plan, left: &[(u64, &'static str)]) -> Result<(), CapacityError> {
+fn threads(plan: &Plan, left: &[ResourceLeft]) -> Result<(), CapacityError> {
     let wanted = worker_threads(plan) + OTHER_THREADS;
-    match left.iter().min_by_key(|(left, _)| *left) {
-        Some(&(left, limit)) if left < wanted => Err(CapacityError::Threads {
+    match lacking(left, wanted) {
+        Some(left) => Err(CapacityError::Threads {
             threads: worker_threads(plan),
-            left,
-            limit,
+            left: left.amount,
+            limit: left.limit,
         }),
-        _ => Ok(()),
+        None => Ok(()),
     }
 }

@@ -121,9 +121,9 @@ fn every_group_up_to_the_root_is_looked_at() {
 
 #[test]
 fn this_machine_has_something_left() {
-    assert!(memory_left().iter().all(|(left, _)| *left > 0));
+    assert!(memory_left().iter().all(|left| left.amount > 0));
     assert!(!memory_left().is_empty());
-    assert!(threads_left().iter().all(|(left, _)| *left > 0));
+    assert!(threads_left().iter().all(|left| left.amount > 0));
     let ports = Ports::read().unwrap();
     assert!(ports.free(&route("127.0.0.1", "127.0.0.1:1")) > 0);
 }

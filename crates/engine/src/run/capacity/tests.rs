@@ -16,6 +16,10 @@ fn resolved(profile: &str) -> Plan {
     Plan::resolve(&profile, &options, target, Limits::default(), 2).unwrap()
 }
 
+fn left(amount: u64, limit: &'static str) -> ResourceLeft {
+    ResourceLeft { amount, limit }
+}
+
 fn large(clients: u32, repeat: u32, duration_s: u64) -> Plan {
     let mut plan = resolved("read-4k");
     plan.only_mut().clients = vec![1, clients];
@@ -72,10 +76,10 @@ fn the_least_of_what_is_left_counts() {
     let needed = own.memory();
     // 10,000 sessions need about ten kilobytes each.
     assert!((60 << 20..200 << 20).contains(&needed), "{needed}");
-    let plenty = (1 << 40, "on this machine");
+    let plenty = left(1 << 40, "on this machine");
     assert_eq!(memory(&plan, &own, &[]), Ok(()));
-    assert_eq!(memory(&plan, &own, &[plenty, (needed, "x")]), Ok(()));
-    let group = (50 << 20, "to this process's control group");
+    assert_eq!(memory(&plan, &own, &[plenty, left(needed, "x")]), Ok(()));
+    let group = left(50 << 20, "to this process's control group");
     let error = memory(&plan, &own, &[plenty, group]);
     assert_eq!(
         error.unwrap_err().to_string(),
@@ -137,14 +141,14 @@ fn address_space_that_cannot_do_is_refused() {
     plan.generator.threads = 64;
     let needed = Needed::by(&plan, OWN);
     assert!(needed.address_space() > 64 * (STACK_BYTES + WORKER_BYTES));
-    let check = |left: &[_]| address_space(&plan, &needed, left);
+    let check = |all: &[_]| address_space(&plan, &needed, all);
     assert_eq!(check(&[]), Ok(()));
-    assert_eq!(check(&[(needed.address_space(), "ulimit -v")]), Ok(()));
+    assert_eq!(check(&[left(needed.address_space(), "ulimit -v")]), Ok(()));
     let mut shared = plan.clone();
     shared.sessions.connections.sessions_per_connection = 32;
     let of_two = Needed::by(&shared, OWN);
     assert_eq!(of_two.stacks, 3 * STACK_BYTES, "two connections");
-    let error = check(&[(u64::MAX, "ulimit -d"), (100 << 20, "ulimit -v")]);
+    let error = check(&[left(u64::MAX, "ulimit -d"), left(100 << 20, "ulimit -v")]);
     assert_eq!(
         error.unwrap_err().to_string(),
         format!(
@@ -161,8 +165,9 @@ fn threads_that_cannot_start_are_refused() {
     let mut plan = large(100, 1, 1);
     plan.generator.threads = 50;
     assert_eq!(threads(&plan, &[]), Ok(()));
-    assert_eq!(threads(&plan, &[(58, "x"), (1000, "y")]), Ok(()));
-    let error = threads(&plan, &[(57, "pids.max of its control group"), (1000, "y")]);
+    assert_eq!(threads(&plan, &[left(58, "x"), left(1000, "y")]), Ok(()));
+    let group = left(57, "pids.max of its control group");
+    let error = threads(&plan, &[group, left(1000, "y")]);
     assert_eq!(
         error.unwrap_err().to_string(),
         "50 threads need more than this machine allows (57 more: pids.max of its control \
