@@ -46,6 +46,13 @@ impl Drop for GoneOnDrop<'_> {
 /// Makes what sets up the groups of a worker, on the worker's thread.
 pub(crate) type MakeOpenGroups = Box<dyn FnOnce() -> Rc<dyn OpenGroups> + Send>;
 
+/// A worker that its thread is to make.
+pub(crate) struct AssignedWorker {
+    pub(crate) assignment: Assignment,
+    /// Makes what sets up its groups.
+    pub(crate) open_groups: MakeOpenGroups,
+}
+
 /// A worker on its thread.
 pub(crate) struct LoadWorker {
     pub(super) assignment: Rc<Assignment>,
@@ -113,18 +120,18 @@ impl LoadWorker {
 /// Carries out the assignments of a thread: sets up the sessions, waits for the schedule, runs
 /// the load, and closes everything. Returns nothing if the load point was called off.
 pub(crate) fn work(
-    assigned: Vec<(Assignment, MakeOpenGroups)>,
+    assigned: Vec<AssignedWorker>,
     reports: &mpsc::UnboundedSender<WorkerMessage>,
     mut start: Schedules,
 ) -> std::io::Result<Vec<NumberedResult>> {
     let _gone: Vec<_> = assigned.iter().map(|_| GoneOnDrop(reports)).collect();
-    let Some((first, _)) = assigned.first() else {
+    let Some(first) = assigned.first() else {
         return Ok(Vec::new());
     };
-    if let Some(cpu) = first.cpu {
+    if let Some(cpu) = first.assignment.cpu {
         process::pin_to(cpu)?;
     }
-    let cancel = first.cancel.clone();
+    let cancel = first.assignment.cancel.clone();
     runtime::local()?.block_on(async {
         let waiting = set_up(assigned, reports, &start).await?;
         let schedule = await_schedule(&mut start).await;
@@ -156,16 +163,17 @@ pub(crate) fn work(
 
 /// Sets up the sessions of all workers of a thread together. Those that failed are left out.
 async fn set_up(
-    assigned: Vec<(Assignment, MakeOpenGroups)>,
+    assigned: Vec<AssignedWorker>,
     reports: &mpsc::UnboundedSender<WorkerMessage>,
     start: &Schedules,
 ) -> std::io::Result<Vec<(LoadWorker, WaitingGroups)>> {
     let poller = Poller::new()?;
     // As tasks, whose memory is freed before the load.
     let mut running = JoinSet::new();
-    for (assignment, parts) in assigned {
-        let worker = LoadWorker::new(assignment, &poller, reports);
-        running.spawn_local(worker.set_up(parts(), start.clone()));
+    for worker in assigned {
+        let open_groups = worker.open_groups;
+        let worker = LoadWorker::new(worker.assignment, &poller, reports);
+        running.spawn_local(worker.set_up(open_groups(), start.clone()));
     }
     let mut all = Vec::with_capacity(running.len());
     while let Some(joined) = running.join_next().await {

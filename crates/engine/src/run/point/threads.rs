@@ -2,11 +2,7 @@
 
 use smbench_model::workload::Workload;
 
-use crate::worker::assignment::Assignment;
-use crate::worker::work::MakeOpenGroups;
-
-/// A worker, and what sets up its groups.
-type AssignedWorker = (Assignment, MakeOpenGroups);
+use crate::worker::work::AssignedWorker;
 
 /// The workers of each thread.
 ///
@@ -59,10 +55,10 @@ impl AssignedThreads {
         let mut threads = self.with_sockets.threads;
         threads.extend(self.for_log_ons.threads);
         // As their records are, which come with the first worker of each thread.
-        threads.sort_by_key(|workers| workers.first().map(|(first, _)| first.number));
+        threads.sort_by_key(|workers| workers.first().map(|first| first.assignment.number));
         for (thread, workers) in threads.iter_mut().enumerate() {
-            for (assignment, _) in workers {
-                assignment.cpu = cpus.get(thread % cpus.len().max(1)).copied();
+            for worker in workers {
+                worker.assignment.cpu = cpus.get(thread % cpus.len().max(1)).copied();
             }
         }
         threads

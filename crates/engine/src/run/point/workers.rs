@@ -37,7 +37,7 @@ use crate::worker::schedule::{Interval, Position, Schedule};
 use crate::worker::setup_rate::SetupRate;
 use crate::worker::timeline::EndedInterval;
 use crate::worker::under_load::{KeptSessions, LoadGone, UnderLoad};
-use crate::worker::work::work;
+use crate::worker::work::{AssignedWorker, work};
 
 /// Reports an interval of the window to the observer.
 pub(super) fn tell(
@@ -188,7 +188,7 @@ impl Workers {
         let (begin, wanted) = (all.begin, all.count);
         let (host, hosts) = host_of(context.plan.generator.part);
         let mut threads = AssignedThreads::new(context.plan.generator.threads as usize);
-        for (number, (of_population, parts)) in workers_of(context, populations).enumerate() {
+        for (number, (of_population, open_groups)) in workers_of(context, populations).enumerate() {
             let (population, load) = (of_population.population, of_population.load);
             let plan = &population.plan;
             let connections = &plan.sessions.connections;
@@ -222,7 +222,11 @@ impl Workers {
                 under_load: Cell::new(Some(under_load.clone())),
                 cancel: context.cancel.clone(),
             };
-            threads.add((assignment, parts), &plan.only().workload);
+            let worker = AssignedWorker {
+                assignment,
+                open_groups,
+            };
+            threads.add(worker, &plan.only().workload);
         }
         for (thread, assigned) in threads.pinned_to(&cpus).into_iter().enumerate() {
             let (report, started) = (report.clone(), started.clone());
