@@ -38,7 +38,7 @@ use crate::drivers::driver::{
 };
 use crate::drivers::dropped::{Dropped, LostLink};
 use crate::drivers::links::{Links, OpenSessions, Payloads, Received, drops};
-use crate::drivers::remains::{Reopening, SessionRemains};
+use crate::drivers::remains::{ClientRemains, Reopening, SessionRemains};
 use crate::drivers::renewals::Renewals;
 use crate::drivers::site::Site;
 use crate::machine::clock;
@@ -105,8 +105,7 @@ async fn open_group<E: Encode>(
     let seed = before.and_then(|before| before.lease_seed);
     let seed = seed.unwrap_or_else(session::random_u64);
     first.cache = Cache::new(site.plan.sessions.caching, dialect, seed);
-    let mut remains = Vec::with_capacity(clients.len());
-    let mut reclaimed = Reclaimed::default();
+    let (mut remains, mut reclaimed) = (Vec::with_capacity(clients.len()), Reclaimed::default());
     let (mut held, mut granted) = (Vec::with_capacity(clients.len()), Vec::new());
     let (mut places, mut credentials, mut refused) = (Vec::new(), Vec::new(), None);
     for (at, &client) in clients.iter().enumerate() {
@@ -129,7 +128,8 @@ async fn open_group<E: Encode>(
             reclaimed: of_handles,
         } = open::hold(site, client, index, at, session, kept).await?;
         reclaimed.merge(&of_handles);
-        remains.push((session.connection.session_id(index), handles));
+        let id = session.connection.session_id(index);
+        remains.push(ClientRemains { id, handles });
         let prepared = encoder.prepare(site, client, session, &mut of_client);
         places.extend(prepared.await?);
         held.push(of_client);

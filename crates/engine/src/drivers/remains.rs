@@ -11,10 +11,8 @@ pub struct SessionRemains {
     pub(crate) client_guid: Option<[u8; 16]>,
     /// From which the keys of leases are made.
     pub(crate) lease_seed: Option<u64>,
-    /// The id of each client's session.
-    pub(crate) sessions: Box<[u64]>,
-    /// The handles of each client's files, if the server was to keep them.
-    pub(crate) handles: Box<[Box<[HeldHandle]>]>,
+    /// What each client of the group leaves.
+    pub(crate) clients: Box<[ClientRemains]>,
     /// Number of the address of the server that the group was connected to, if there are several.
     pub(crate) node: Option<usize>,
 }
@@ -22,8 +20,18 @@ pub struct SessionRemains {
 impl SessionRemains {
     /// Returns the handles of the client with this index in its group.
     pub(crate) fn handles_of(&self, member: usize) -> &[HeldHandle] {
-        self.handles.get(member).map_or(&[], |handles| handles)
+        let client = self.clients.get(member);
+        client.map_or(&[], |client| &client.handles)
     }
+}
+
+/// What a client leaves of its session.
+#[derive(Clone, Debug)]
+pub(crate) struct ClientRemains {
+    /// The id of the session.
+    pub(crate) id: u64,
+    /// The handles of its files, if the server was to keep them.
+    pub(crate) handles: Box<[HeldHandle]>,
 }
 
 /// A handle that the server was asked to keep.

@@ -142,9 +142,8 @@ fn of_first(site: &Site, clients: &[u32]) -> Endpoint {
 
 /// Returns the id of the lost session of the client with this index in its group; 0 for none.
 fn previous(again: Option<&Reopening>, member: usize) -> u64 {
-    let sessions = again.map(|again| &again.before.sessions);
-    let session = sessions.and_then(|sessions| sessions.get(member));
-    session.copied().unwrap_or(0)
+    let client = again.and_then(|again| again.before.clients.get(member));
+    client.map_or(0, |client| client.id)
 }
 
 /// Returns the number of a group's connection among all connections of the load

@@ -14,7 +14,7 @@ use tokio::time::sleep;
 use crate::drivers::listings;
 use crate::drivers::prepare::{file_path, held_access, held_files};
 use crate::drivers::reconnecting::ReconnectPolicy;
-use crate::drivers::remains::{HeldHandle, KeepPromise, SessionRemains};
+use crate::drivers::remains::{ClientRemains, HeldHandle, KeepPromise, SessionRemains};
 use crate::drivers::site::Site;
 use crate::machine::clock;
 use crate::smb::session::caching::{Object, Oplock};
@@ -246,7 +246,7 @@ impl<'a> Opener<'a> {
 /// follows them.
 pub(super) fn remains_of(
     site: &Site,
-    clients: Vec<(u64, Box<[HeldHandle]>)>,
+    mut clients: Vec<ClientRemains>,
     client_guid: Option<[u8; 16]>,
     lease_seed: u64,
     node: Option<usize>,
@@ -254,17 +254,15 @@ pub(super) fn remains_of(
     if site.reconnect == ReconnectPolicy::Never {
         return None;
     }
-    let (sessions, handles): (Vec<_>, Vec<_>) = clients.into_iter().unzip();
-    let has_handles = site.plan.sessions.failover.handles != HandleDurability::None;
+    if site.plan.sessions.failover.handles == HandleDurability::None {
+        for client in &mut clients {
+            client.handles = Box::default();
+        }
+    }
     Some(Box::new(SessionRemains {
         client_guid,
         lease_seed: Some(lease_seed),
-        sessions: sessions.into(),
-        handles: if has_handles {
-            handles.into()
-        } else {
-            Box::default()
-        },
+        clients: clients.into(),
         node,
     }))
 }
