@@ -76,11 +76,10 @@ pub(super) async fn run(
     observer.progress(&Progress::Connecting);
     let mut connected = Vec::new();
     for alone in plan.alone() {
-        let of_one = connect(plan, &alone, course.clients_for_certain(), cancel).await?;
-        connected.push((Arc::new(alone), of_one));
+        connected.push(connect(plan, alone, course.clients_for_certain(), cancel).await?);
     }
-    let lab_server = point::lab_server(plan, role, &connected[0].1.endpoint)?;
-    let server = server_of_all(connected.iter().map(|(_, connected)| &connected.server));
+    let lab_server = point::lab_server(plan, role, &connected[0].endpoint)?;
+    let server = server_of_all(connected.iter().map(|connected| &connected.server));
     let (sites, mut share) = claim_all(&plan.work, connected, observer, cancel).await?;
     let first = &share.populations[0].workspace;
     let mut record = RunRecord {
@@ -123,6 +122,8 @@ pub(super) async fn run(
 
 /// The server of a population, and the first session on it.
 struct Connected {
+    /// The plan of the population alone.
+    plan: Arc<Plan>,
     endpoint: Endpoint,
     session: ShareSession,
     server: ServerFacts,
@@ -132,10 +133,11 @@ struct Connected {
 /// this many clients, and whether the whole plan has room. Writes nothing.
 async fn connect(
     whole: &Plan,
-    plan: &Plan,
+    alone: Plan,
     clients: u32,
     cancel: &Cancel,
 ) -> Result<Connected, RunError> {
+    let plan = &alone;
     let endpoint = unless(cancel, endpoint(plan)).await?;
     capacity::check_ports(whole, &endpoint)?;
     let mut session = unless(cancel, ShareSession::open(&endpoint)).await?;
@@ -184,6 +186,7 @@ async fn connect(
         unless(cancel, share::check_space(&mut session, path, needed)).await?;
     }
     Ok(Connected {
+        plan: Arc::new(alone),
         endpoint,
         session,
         server,

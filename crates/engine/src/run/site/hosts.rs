@@ -1,7 +1,5 @@
 //! The hosts of a run on a share: what the first host tells the others, and how they join it.
 
-use std::sync::Arc;
-
 use smbench_model::plan::Plan;
 use smbench_model::record::RunRecord;
 
@@ -41,13 +39,14 @@ pub(in crate::run) async fn join<'a>(
     let (mut sites, mut servers) = (Vec::new(), Vec::new());
     for (alone, of_order) in plan.alone().zip(&order.populations) {
         let Connected {
+            plan,
             endpoint,
             session,
             server,
-        } = connect(plan, &alone, 0, cancel).await?;
+        } = connect(plan, alone, 0, cancel).await?;
         session.log_off().await;
         sites.push(PopulationSite {
-            plan: Arc::new(alone),
+            plan,
             endpoint,
             split: server.split,
             directory: of_order.directory.clone(),

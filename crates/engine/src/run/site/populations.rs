@@ -129,17 +129,18 @@ impl RunShare<'_> {
 /// Claims the directory of each population.
 pub(super) async fn claim_all<'a>(
     work: &Work,
-    connected: Vec<(Arc<Plan>, Connected)>,
+    connected: Vec<Connected>,
     observer: &mut dyn Observer,
     cancel: &'a Cancel,
 ) -> Result<(Vec<PopulationSite>, RunShare<'a>), RunError> {
     let (mut sites, mut populations) = (Vec::new(), Vec::<PopulationShare>::new());
-    for (plan, connected) in connected {
-        let Connected {
-            endpoint,
-            session,
-            server,
-        } = connected;
+    for Connected {
+        plan,
+        endpoint,
+        session,
+        server,
+    } in connected
+    {
         let mut workspace =
             match claim(&plan, &endpoint.with_cancel(cancel), session, observer).await {
                 Ok(workspace) => workspace,
