@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
 mod circles;
+mod commits;
 mod manual;
 mod paths;
 mod product;
