@@ -22,7 +22,7 @@ const WATCHERS: u64 = 3;
 const RUNS_MAX: u32 = 5;
 
 #[test]
-fn all_others_are_told_of_a_change_and_watches_end_with_the_load() {
+fn all_others_are_notified_of_a_change_and_watches_end_with_the_load() {
     let Some(samba) = ScratchSamba::or_skip(SambaOptions::default()) else {
         return;
     };

@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_checked_is_told() {
+    fn what_is_not_checked_is_reported() {
         let doc = AfterDoc {
             is_whole: false,
             notes_lost: 1,

@@ -88,7 +88,7 @@ fn run(path: &str, event: Event, cancel: &Cancel) -> RunRecord {
 }
 
 #[test]
-fn an_interrupt_ends_the_search_of_a_bin_and_is_told() {
+fn an_interrupt_ends_the_search_of_a_bin_and_is_reported() {
     for path in [BIN, OWN] {
         let cancel = Cancel::default();
         let record = run(path, Event::Cancel(cancel.clone()), &cancel);
@@ -102,7 +102,7 @@ fn an_interrupt_ends_the_search_of_a_bin_and_is_told() {
 }
 
 #[test]
-fn a_connection_that_is_lost_in_a_search_is_told() {
+fn a_connection_that_is_lost_in_a_search_is_reported() {
     for (path, doubt) in [(BIN, "it may not exist; "), (OWN, "")] {
         let record = run(path, Event::Cut, &Cancel::default());
         let [bin] = &record.recycle_bins[..] else {

@@ -47,7 +47,7 @@ fn run_without_listing(layout: &str) -> Option<(RunRecord, ScratchSamba)> {
 }
 
 #[test]
-fn a_bin_that_may_not_be_listed_is_told() {
+fn a_bin_that_may_not_be_listed_is_reported() {
     let Some((record, _samba)) = run_without_listing("recycle:keeptree = no") else {
         return;
     };
@@ -74,7 +74,7 @@ fn our_directory_in_a_bin_that_may_not_be_listed_is_left_over() {
 
 /// The server deletes files and reports the space of before.
 #[test]
-fn space_that_does_not_come_back_is_told() {
+fn space_that_does_not_come_back_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let (script, flag) = (folder.path().join("free"), folder.path().join("written"));
     let options = SambaOptions {

@@ -213,9 +213,9 @@ mod tests {
                     and is 8 GiB now";
         let moved = SpaceFinding::Unknown(message.to_owned());
         assert_eq!(watch.judge(&[9 * GIB, 8 * GIB]), Some(moved));
-        let told = "the free space moved by 256 MiB while smbench waited for the space of 1 GiB of \
-                    deleted files";
-        let unclear = SpaceFinding::Unknown(told.to_owned());
+        let message = "the free space moved by 256 MiB while smbench waited for the space of 1 GiB \
+                    of deleted files";
+        let unclear = SpaceFinding::Unknown(message.to_owned());
         let part = 9 * GIB + GIB / 4;
         assert_eq!(watch.judge_whole(&[9 * GIB, part]), unclear);
         // The wait for the rest is short.

@@ -1,4 +1,4 @@
-//! What is told of searches that end early and of refused bins.
+//! What is reported of searches that end early and of refused bins.
 
 use super::*;
 
@@ -15,14 +15,14 @@ fn only_the_directory_of_a_run_is_looked_for_in_a_refused_bin() {
 }
 
 #[test]
-fn a_search_that_ends_early_is_told_with_its_first_reason() {
+fn a_search_that_ends_early_is_reported_with_its_first_reason() {
     let mut found = RecycleBin {
         path: ".recycle".to_owned(),
         ..RecycleBin::default()
     };
     end_early(&mut found, "interrupted".to_owned());
     end_early(&mut found, "it took too long".to_owned());
-    let told = "the recycle bin '.recycle' was not searched to its end: interrupted";
-    assert_eq!(found.leftover().as_deref(), Some(told));
-    assert!(!RecycleBin::refuses(&[found], told));
+    let reason = "the recycle bin '.recycle' was not searched to its end: interrupted";
+    assert_eq!(found.leftover().as_deref(), Some(reason));
+    assert!(!RecycleBin::refuses(&[found], reason));
 }
