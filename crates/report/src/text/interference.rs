@@ -72,17 +72,10 @@ pub fn interference(alone: &[RunDoc], together: &RunDoc) -> Option<Table> {
     let numbers = numbers.chain(["p99", "together", "factor"]);
     columns.extend(numbers.map(Column::number));
     let mut notes = vec!["factor: together, divided by alone".to_owned()];
-    let all = || {
-        curve
-            .rows
-            .iter()
-            .chain(curves.iter().flat_map(|curve| &curve.rows))
-    };
-    notes.extend(
-        all()
-            .any(|row| !row.is_valid())
-            .then(|| "!: not valid".to_owned()),
-    );
+    let of_alone = || curves.iter().flat_map(|curve| &curve.rows);
+    let all = || curve.rows.iter().chain(of_alone());
+    let is_invalid = all().any(|row| !row.is_valid());
+    notes.extend(is_invalid.then(|| "!: not valid".to_owned()));
     notes.extend(Doubt::notes(all().flat_map(|row| {
         [Doubt::of_throughput(row), Doubt::of_time(&row.passes, 99.0)]
     })));
