@@ -223,7 +223,7 @@ impl<C: Connector> Driver for Reconnecting<C> {
 
     fn load_begins(&mut self, begin: Nanos, clients: u32) {
         let first = self.clients.first().copied().unwrap_or(0);
-        let group = first / self.connector.per_group;
+        let group = self.connector.churn.group_of(first);
         let leavings = GroupChurn::new(self.connector.churn, group, begin, clients);
         self.leavings = leavings.map(Box::new);
     }

@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 
 use smbench_model::Nanos;
+use smbench_model::part::ClientPart;
 use smbench_model::plan::Plan;
 use smbench_model::sessions::{Churn, Leavings, VanishKind};
 
@@ -25,12 +26,21 @@ pub(crate) struct ChurnPlan {
     connections: u32,
     /// Number of clients of each group but the last.
     per_group: u32,
+    /// Number of hosts that take turns with the clients.
+    hosts: u32,
 }
 
 impl ChurnPlan {
     /// Returns the number of connections that each client has.
     pub(super) const fn connections_per_session(&self) -> u32 {
         self.connections
+    }
+
+    /// Returns the number of the group that begins with this client, which no group of another
+    /// host has.
+    pub(super) const fn group_of(&self, first: u32) -> u32 {
+        let (host, on_host) = (first % self.hosts, first / self.hosts);
+        on_host / self.per_group * self.hosts + host
     }
 }
 
@@ -45,6 +55,7 @@ impl ChurnPlan {
         seed: 0,
         connections: 1,
         per_group: 1,
+        hosts: 1,
     };
 }
 
@@ -55,6 +66,10 @@ impl From<&Plan> for ChurnPlan {
             seed: plan.work.drawing_seed(),
             connections: plan.sessions.connections.connections_per_session,
             per_group: plan.sessions.connections.sessions_per_connection.max(1),
+            hosts: match plan.generator.part {
+                ClientPart::Host { of, .. } => of.max(1),
+                ClientPart::All | ClientPart::Range(_) => 1,
+            },
         }
     }
 }
@@ -211,6 +226,31 @@ impl<C: Connector> Reconnecting<C> {
                     sink.came_back(lost_at, after);
                 }
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn groups_of_all_hosts_have_numbers_of_their_own() {
+        for (of, per_group) in [(1, 1), (1, 4), (3, 1), (3, 4)] {
+            let churn = ChurnPlan {
+                per_group,
+                hosts: of,
+                ..ChurnPlan::NONE
+            };
+            let hosts = (0..of).map(|host| ClientPart::Host { host, of }.clients(60));
+            let firsts = hosts.flat_map(|clients| clients.step_by(per_group as usize));
+            let numbers: BTreeSet<_> = firsts.map(|first| churn.group_of(first)).collect();
+            assert!(
+                numbers.into_iter().eq(0..60 / per_group),
+                "{of} {per_group}"
+            );
         }
     }
 }
