@@ -27,7 +27,10 @@ pub use other::OtherHost;
 pub(crate) use other::{Order, Upstream};
 pub use pump::{HostPump, HostRole, HostTransport, PumpTurn, connect};
 
+use std::ops::Range;
 use std::time::Duration;
+
+use smbench_model::Nanos;
 
 /// Whether the first host sends its password to the others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,3 +57,8 @@ pub(crate) const SILENCE_AFTER_CANCEL: Duration = Duration::from_millis(450);
 const ALIVE_INTERVAL: Duration = Duration::from_millis(250);
 /// The same after a cancel.
 const ALIVE_INTERVAL_AFTER_CANCEL: Duration = Duration::from_millis(150);
+
+/// Returns whether a window of one host that is this far from those of others must not be quoted.
+pub(crate) fn is_too_far(apart: Nanos, window: &Range<Nanos>) -> bool {
+    apart.0 as f64 > (window.end - window.start).0 as f64 * APART_MAX
+}

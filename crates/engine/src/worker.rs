@@ -7,6 +7,7 @@ pub(crate) mod booking;
 pub(crate) mod cancelled;
 pub(crate) mod closing;
 pub(crate) mod event_instants;
+pub(crate) mod fault;
 pub(crate) mod figures;
 mod frames;
 pub(crate) mod gauge;

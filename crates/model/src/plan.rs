@@ -91,6 +91,15 @@ impl Plan {
         self.generator.part.count(self.max_clients())
     }
 
+    /// Returns how many clients that this process carries are under load at a level of the stages,
+    /// of the population with this index.
+    #[must_use]
+    pub fn clients_here_at(&self, population: usize, level: f64) -> u32 {
+        // Stages put a population's first clients under load.
+        let clients = self.work.clients_at(population, level);
+        self.generator.part.count(clients)
+    }
+
     /// Returns the most groups of clients that this process carries at a load point.
     #[must_use]
     pub fn groups_here(&self) -> usize {

@@ -11,6 +11,7 @@ use smbench_model::record::{HostRecord, Recorder, SetupPhase};
 use super::clock::ClockRelation;
 use crate::smb::session::SessionError;
 use crate::worker::assignment::WorkerResult;
+use crate::worker::recorder_exchange::HostStage;
 use crate::worker::schedule::{Interval, Schedule};
 
 /// A message between two hosts, to be carried as it is.
@@ -67,6 +68,8 @@ pub(crate) enum MessageBody {
     SetupFailed(HostFailure),
     /// An interval has ended.
     Interval(Box<HostInterval>),
+    /// The next stage has ended.
+    Stage(Box<HostStage>),
     /// The load point has ended.
     Measured(Box<HostMeasurements>),
     /// The load point has ended without measurements; the reason as a lower-case clause.
@@ -97,6 +100,8 @@ pub(crate) struct RunOrder {
     pub(crate) repeat: u32,
     /// Its seed, which may be drawn by the first host.
     pub(crate) seed: u64,
+    /// The level before its first stage, if its load has stages.
+    pub(crate) level: Option<f64>,
     /// The password, if the user wants it to travel.
     pub(crate) password: Option<SentPassword>,
     /// Number at which the numbering of load points starts in the data that is written.

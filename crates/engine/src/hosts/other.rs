@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use smbench_model::part::ClientPart;
-use smbench_model::record::{HostRecord, LoadPointRecord};
+use smbench_model::record::{HostRecord, LoadPointRecord, StageRecord};
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 
@@ -16,6 +16,7 @@ use super::message::{
 use super::pump::Post;
 use crate::machine::cancel::Cancel;
 use crate::worker::assignment::{WorkerMessage, WorkerResult};
+use crate::worker::recorder_exchange::HostStage;
 use crate::worker::schedule::Schedule;
 use crate::worker::timeline::EndedInterval;
 
@@ -221,6 +222,15 @@ impl Upstream {
                 [] => vec![over.recorder.clone()],
                 several => several.to_vec(),
             },
+        })));
+    }
+
+    /// Hands in the next stage, of this host alone.
+    pub(crate) fn stage(&self, own: &StageRecord) {
+        let name = &self.identity.name;
+        self.send(MessageBody::Stage(Box::new(HostStage {
+            host: HostRecord::of_stage(name, own.clients, &own.ops, own),
+            own_memory: own.memory.own,
         })));
     }
 

@@ -6,6 +6,7 @@
 
 mod clocks;
 mod events;
+mod faults;
 mod without_result;
 
 use std::io;
@@ -15,6 +16,7 @@ use std::time::Duration;
 
 use smbench_model::Nanos;
 use smbench_model::load::SetupFailures;
+use smbench_model::plan::Plan;
 use smbench_model::record::HostClock;
 use smbench_model::units::format_duration;
 use tokio::sync::mpsc;
@@ -22,14 +24,16 @@ use tokio::time::timeout;
 
 use self::clocks::{Clocks, on_other};
 use self::events::{ProxyEvent, SentOnce};
+use self::faults::{stood_still, windows_apart};
 use self::without_result::{Carried, Stop, without_result};
 use super::first::{HostChannel, silence};
 use super::message::{HostInterval, HostMeasurements, MessageBody, PointOrder};
-use super::{APART_MAX, ClockRelation, INTERRUPTED, SILENCE_AFTER_CANCEL, SILENCE_MAX, STILL_MAX};
+use super::{ClockRelation, INTERRUPTED, SILENCE_AFTER_CANCEL, SILENCE_MAX, STILL_MAX};
 use crate::machine::cancel::Cancel;
 use crate::machine::clock;
 use crate::worker::assignment::{NumberedResult, WorkerMessage, WorkerResult};
-use crate::worker::recorder_exchange::RecorderExchange;
+use crate::worker::fault::LoadFault;
+use crate::worker::recorder_exchange::{HostStage, RecorderExchange};
 use crate::worker::schedule::{Interval, Schedule, Schedules};
 use crate::worker::work::GoneOnDrop;
 
@@ -38,6 +42,7 @@ const CALL_OFF_MAX: Duration = Duration::from_secs(75);
 
 /// Instructions for the proxy of another host.
 pub(crate) struct ProxyAssignment {
+    pub(crate) plan: Arc<Plan>,
     pub(crate) host: HostChannel,
     pub(crate) order: PointOrder,
     /// Numbers of the host's clients of each population.
@@ -82,9 +87,8 @@ pub(crate) fn carry(
         let Proxy {
             assignment, seen, ..
         } = proxy;
-        let populations = assignment.exchange.populations();
-        (0..populations).for_each(|at| assignment.exchange.leave(assignment.number + at));
         let number = assignment.number;
+        assignment.exchange.leave_host(number);
         let result = match outcome {
             Ok(result) => result,
             Err(stop) => Some(without_result(&assignment, &seen, reports, &stop)),
@@ -121,6 +125,7 @@ where
         let related = clock::now();
         self.send(MessageBody::Begin(on_other(schedule, relation)));
         self.sent.begin = true;
+        self.seen.begin = Some(schedule.begin);
         let (measurements, faults, schedule) = self.follow(schedule, relation).await?;
         let after = self.relate().await?;
         let clocks = Clocks {
@@ -227,7 +232,7 @@ where
         &mut self,
         mut schedule: Schedule,
         relation: ClockRelation,
-    ) -> Result<(HostMeasurements, Vec<String>, Schedule), Stop> {
+    ) -> Result<(HostMeasurements, Vec<LoadFault>, Schedule), Stop> {
         let mut faults = Vec::new();
         loop {
             let (heard, awake) = (self.heard, self.awake);
@@ -238,7 +243,8 @@ where
                 _ => Nanos(0),
             };
             if schedule.begin <= now && heard < schedule.stop {
-                faults.extend(self.stood_still(now.since(awake), silent));
+                let name = self.assignment.host.name();
+                faults.extend(stood_still(&name, now.since(awake), silent, now));
             }
             let end = schedule.stop.min(self.assignment.cancel.at());
             let is_result = matches!(event, ProxyEvent::Received(MessageBody::Measured(_)));
@@ -252,6 +258,7 @@ where
                 ProxyEvent::Received(MessageBody::Interval(interval)) => {
                     self.hand_in(&interval, relation);
                 }
+                ProxyEvent::Received(MessageBody::Stage(part)) => self.hand_in_stage(*part),
                 ProxyEvent::Received(MessageBody::Measured(measurements)) => {
                     return Ok((*measurements, faults, schedule));
                 }
@@ -267,32 +274,19 @@ where
         }
     }
 
-    /// Describes a host that has not run for a while: this one, or else the other.
-    fn stood_still(&self, own: Nanos, other: Nanos) -> Option<String> {
-        let (host, still) = if own > STILL_MAX.into() {
-            ("the first host".to_owned(), own)
-        } else {
-            (format!("host {}", self.assignment.host.name()), other)
-        };
-        (still > STILL_MAX.into()).then(|| {
-            let still = Duration::from_millis(still.0 / 1_000_000);
-            format!("{host} stood still for {}", format_duration(still))
-        })
-    }
-
     fn hand_in(&mut self, interval: &HostInterval, relation: ClockRelation) {
         let HostInterval {
             interval,
             populations,
         } = interval;
-        populations
-            .iter()
-            .for_each(|ops| self.seen.add(interval.place, ops));
         let interval = Interval {
             from: relation.on_first(interval.from),
             to: relation.on_first(interval.to),
             place: interval.place,
         };
+        populations
+            .iter()
+            .for_each(|ops| self.seen.add(interval, ops));
         let ProxyAssignment {
             exchange, number, ..
         } = &self.assignment;
@@ -301,11 +295,17 @@ where
         }
     }
 
+    fn hand_in_stage(&self, mut part: HostStage) {
+        let of_host = &self.assignment;
+        part.host.name = of_host.host.name();
+        of_host.exchange.hand_in_stage(of_host.number, part);
+    }
+
     /// Puts the result together, with the instants of the first host.
     fn result(
         &self,
         measurements: HostMeasurements,
-        mut faults: Vec<String>,
+        mut faults: Vec<LoadFault>,
         schedule: Schedule,
         clocks: &Clocks,
     ) -> WorkerResult {
@@ -313,16 +313,16 @@ where
         let name = self.assignment.host.name();
         let relation = clocks.relation;
         // A cancel by the first host is in the reason of the whole load point.
-        let is_known = |fault: &&String| self.sent.cancel && fault.as_str() == INTERRUPTED;
+        let is_known = |fault: &&LoadFault| self.sent.cancel && fault.why == INTERRUPTED;
         let own = result.faults.iter().filter(|fault| !is_known(fault));
-        faults.extend(own.map(|fault| format!("host {name}: {fault}")));
-        let window = (schedule.close - schedule.open).0 as f64;
+        faults.extend(own.map(|fault| {
+            let why = format!("host {name}: {}", fault.why);
+            fault.told(why, |at| relation.on_first(at))
+        }));
         let late = host.late.unwrap_or_default();
-        let apart = clocks.apart() + late.since(schedule.open - schedule.begin);
-        if apart.0 as f64 > window * APART_MAX {
-            let apart = format_duration(Duration::from_micros(apart.0 / 1000));
-            faults.push(format!("the window of host {name} may be {apart} apart"));
-        }
+        let late = late.since(schedule.open - schedule.begin);
+        let windows = schedule.windows(self.assignment.plan.work.stages.as_ref());
+        faults.extend(windows_apart(&name, &windows, clocks, late));
         let ended = relation.on_first(result.ended);
         // The coordinator may have ended already; the error is ignored.
         let _ = self.reports.send(WorkerMessage::LoadEnded(ended));

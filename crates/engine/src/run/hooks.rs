@@ -38,7 +38,7 @@ pub(super) async fn measured_between(
     }
     let measured = Box::pin(point::measure(context, point, load, observer)).await;
     if let Some(command) = &hooks.after {
-        let valid = measured.as_ref().is_ok_and(|(of, _)| of.invalid.is_none());
+        let valid = measured.as_ref().is_ok_and(|(of, _)| of.is_valid());
         let hook = run(context, point, command, Pause::After, Some(valid), observer).await?;
         done.after = Some(hook);
     }

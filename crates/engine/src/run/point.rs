@@ -37,6 +37,7 @@ use crate::run::context::{Context, RunRole};
 use crate::run::error::RunError;
 use crate::run::health::CpuUsers;
 use crate::worker::assignment::WorkerResult;
+use crate::worker::fault::LoadFault;
 use crate::worker::figures::PopulationEnd;
 use crate::worker::schedule::Schedule;
 use cpu_reader::Seen;
@@ -83,7 +84,7 @@ pub(super) async fn measure(
         let part = part_of_host(context, &outcome, &ends);
         (upstream, part)
     });
-    let others = take_others(&mut outcome, &observed.schedule, of_own.late);
+    let others = take_others(&mut outcome, context, &observed.schedule, of_own.late);
     let (observed, seen) = (&observed, &seen);
     let late = of_own.late;
     let own = exchange.finish_own().map(|(ops, series)| {
@@ -115,7 +116,8 @@ pub(super) async fn measure(
         populations: population_records(context, &populations, &exchange, ends, observed),
     };
     let left = exchange.finish_stages();
-    let stages = rows.finish(left, load_end, &punctuality).await;
+    let faults = &measured.outcome.faults;
+    let stages = rows.finish(left, load_end, &punctuality, faults).await;
     let mut record = measured.into_record(context, point);
     record.stages = stages;
     if let (RunRole::First(first), Some(own)) = (context.role, &own) {
@@ -138,9 +140,9 @@ fn part_of_host(
 ) -> WorkerResult {
     let mut part = outcome.clone();
     part.populations = ends.to_vec();
-    let is_cancelled = context.cancel.is_cancelled();
-    part.faults
-        .extend(is_cancelled.then(|| INTERRUPTED.to_owned()));
+    let cancel = context.cancel;
+    let interrupted = || LoadFault::since(INTERRUPTED, cancel.at());
+    part.faults.extend(cancel.is_cancelled().then(interrupted));
     part
 }
 
@@ -266,8 +268,10 @@ impl PointMeasurements<'_> {
         {
             return Some(lost);
         }
-        if let Some(fault) = outcome.faults.first() {
-            return Some(fault.clone());
+        // A load with stages has them in its stages.
+        let has_stages = context.plan.work.stages.is_some();
+        if let Some(fault) = outcome.faults.first().filter(|_| !has_stages) {
+            return Some(fault.why.clone());
         }
         let Schedule { open, close, .. } = self.observed.schedule;
         let cut_short = close - open > self.observed.window;

@@ -115,6 +115,9 @@ fn planned(order: &RunOrder, plans: &Result<&[Plan], String>) -> Result<Plan, St
             population.rates.clone_from(&of_order.rates);
         }
         (plan.work.repeat, plan.work.seed) = (order.repeat, order.seed);
+        if let (Some(stages), Some(level)) = (&mut plan.work.stages, order.level) {
+            stages.begin = level;
+        }
         plan
     };
     let plans = plans.clone()?.iter();

@@ -16,6 +16,7 @@ use smbench_model::record::{Dropout, HostRecord, WorkerRecord, latency_histogram
 use crate::drivers::dropped::Dropped;
 use crate::machine::cancel::Cancel;
 use crate::smb::session::SessionError;
+use crate::worker::fault::LoadFault;
 use crate::worker::figures::{Figures, PopulationEnd};
 use crate::worker::notes::NoteDesk;
 use crate::worker::recorder_exchange::RecorderExchange;
@@ -121,8 +122,8 @@ pub(crate) struct WorkerResult {
     pub(crate) late: Option<Nanos>,
     /// The other hosts whose measurements are part of it.
     pub(crate) hosts: Vec<HostRecord>,
-    /// What makes the load point invalid, as lower-case clauses.
-    pub(crate) faults: Vec<String>,
+    /// What makes the load point, or some of its stages, invalid.
+    pub(crate) faults: Vec<LoadFault>,
 }
 
 impl Default for WorkerResult {

@@ -12,6 +12,7 @@ mod hosts;
 mod populations;
 mod stages;
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use smbench_model::Nanos;
@@ -21,6 +22,8 @@ use smbench_model::record::{Recorder, Series, SeriesDetail, Tally};
 use crate::machine::clock;
 use crate::worker::schedule::{Interval, Position};
 use crate::worker::timeline::{EndedInterval, HandedIn, NextInterval, Timeline};
+pub(crate) use hosts::HostStage;
+use hosts::StagesOfHost;
 use populations::PopulationTimeline;
 pub(crate) use stages::StageSums;
 
@@ -60,6 +63,9 @@ struct Merging {
     own: Option<Timeline>,
     /// The intervals of each population alone, if there are several.
     populations: Vec<PopulationTimeline>,
+    /// What each other host has said of stages, by the number of its first population; nothing
+    /// without stages.
+    hosts: BTreeMap<usize, StagesOfHost>,
     /// Recorders being merged. It is swapped with [`RecorderQueues::waiting`], so that
     /// workers find room there.
     taken: Vec<HandedIn>,
@@ -97,6 +103,7 @@ impl RecorderExchange {
                 ),
                 own: own.map(|own| Timeline::new(own, detail)),
                 populations: Vec::new(),
+                hosts: BTreeMap::new(),
                 taken: Vec::with_capacity(waiting_max + 1),
                 unseen: Vec::new(),
                 left: Vec::new(),
@@ -219,10 +226,7 @@ impl RecorderExchange {
         }));
         drop(merging);
         let left = std::iter::from_fn(|| timeline.take_stage());
-        let left = left.map(|all| StageSums {
-            all,
-            populations: Vec::new(),
-        });
+        let left = left.map(StageSums::of_all);
         lock(&self.merging).left = left.collect();
         let Timeline { tally, series, .. } = timeline;
         (over, tally, series)

@@ -1,6 +1,9 @@
 //! Computes when a load point ramps, measures and stops, with plain arithmetic on
 //! instants.
 
+use std::ops::Range;
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 use smbench_model::Nanos;
 use smbench_model::plan::Plan;
@@ -121,6 +124,18 @@ impl Schedule {
         }
     }
 
+    /// Returns the windows that are load points: of the stages, or the only one.
+    pub(crate) fn windows(&self, stages: Option<&Stages>) -> Vec<Range<Nanos>> {
+        let Some(stages) = stages else {
+            return std::iter::once(self.open..self.close).collect();
+        };
+        let at = |after: Duration| self.open + after.into();
+        let places = stages.places();
+        places
+            .map(|place| at(place.begin)..at(place.end()))
+            .collect()
+    }
+
     /// Returns the number of intervals in the window up to `end`.
     pub(crate) fn intervals_until(&self, end: Nanos) -> usize {
         self.window_until(end).0.div_ceil(self.interval.0) as usize
@@ -210,5 +225,16 @@ mod tests {
         for (until, intervals) in [(5, 0), (10, 0), (11, 1), (14, 1), (15, 2), (19, 3), (99, 3)] {
             assert_eq!(schedule.intervals_until(Nanos(until)), intervals, "{until}");
         }
+        let window = |from, to| Nanos(from)..Nanos(to);
+        assert_eq!(schedule.windows(None), [window(10, 20)]);
+        let stages: Option<Stages> = "2s:5,0s:1,1s:1".parse().ok();
+        let second = 1_000_000_000;
+        assert_eq!(
+            schedule.windows(stages.as_ref()),
+            [
+                window(10, 2 * second + 10),
+                window(2 * second + 10, 3 * second + 10)
+            ]
+        );
     }
 }

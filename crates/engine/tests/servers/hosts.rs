@@ -3,6 +3,7 @@
 
 mod mesh;
 mod searched;
+mod staged;
 mod trees;
 
 use std::sync::Arc;

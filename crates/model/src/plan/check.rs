@@ -43,6 +43,8 @@ impl Plan {
             "there are several populations"
         } else if self.work.unit.is_some() {
             "load points count units"
+        } else if self.work.stages.is_some() {
+            "the load has stages"
         } else {
             return Ok(());
         };

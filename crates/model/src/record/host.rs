@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Nanos;
 use crate::kind::Direction;
-use crate::record::{ClientUsage, GeneratorRecord, LoadPointRecord};
+use crate::record::{ClientUsage, GeneratorRecord, LoadPointRecord, StageRecord, Tally};
 
 /// A host in the window of a load point.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -42,19 +42,58 @@ impl HostRecord {
     /// Returns the part of a host with this name, which it has measured itself.
     #[must_use]
     pub fn of(name: &str, own: &LoadPointRecord, late: Option<Nanos>) -> Self {
-        let ops = &own.ops;
         Self {
-            name: name.to_owned(),
-            clients: own.clients,
-            operations: ops.window_all().count(),
-            bytes: ops.window_bytes(Direction::Read) + ops.window_bytes(Direction::Write),
-            errors: ops.errors(),
             client: Some(own.client),
             generator: Some(own.generator.clone()),
             credit_starved: own.credit_starved,
             held_back: own.held_back,
             late,
-            clock: None,
+            ..Self::counted(name, own.clients, &own.ops)
+        }
+    }
+
+    /// Returns the part of a host in a stage: the operations `own` of its `clients`. `used` has
+    /// what its process used there.
+    #[must_use]
+    pub fn of_stage(name: &str, clients: u32, own: &Tally, used: &StageRecord) -> Self {
+        Self {
+            client: Some(used.client),
+            generator: Some(GeneratorRecord {
+                machine_busy: used.machine_busy,
+                ..GeneratorRecord::default()
+            }),
+            ..Self::counted(name, clients, own)
+        }
+    }
+
+    fn counted(name: &str, clients: u32, ops: &Tally) -> Self {
+        Self {
+            name: name.to_owned(),
+            clients,
+            operations: ops.window_all().count(),
+            bytes: ops.window_bytes(Direction::Read) + ops.window_bytes(Direction::Write),
+            errors: ops.errors(),
+            ..Self::default()
+        }
+    }
+
+    /// Returns this part of a whole load with what its `stage` has. All else is measured once for
+    /// the whole load.
+    pub(super) fn in_stage(&self, stage: Self) -> Self {
+        let machine_busy = stage.generator.and_then(|generator| generator.machine_busy);
+        let generator = self.generator.clone();
+        Self {
+            name: stage.name,
+            clients: stage.clients,
+            operations: stage.operations,
+            bytes: stage.bytes,
+            errors: stage.errors,
+            client: stage.client,
+            generator: generator.map(|generator| GeneratorRecord {
+                machine_busy,
+                ..generator
+            }),
+            ..*self
         }
     }
 }

@@ -250,6 +250,13 @@ impl PopulationRecord {
 }
 
 impl LoadPointRecord {
+    /// Returns whether it may be quoted, with all its stages.
+    #[must_use]
+    pub fn is_valid(&self) -> bool {
+        let mut stages = self.stages.iter();
+        self.invalid.is_none() && stages.all(|stage| stage.invalid.is_none())
+    }
+
     /// Returns a load point of which nothing is known yet but its load.
     #[must_use]
     pub fn begun(clients: u32, rate: Option<Rate>, repeat: u32) -> Self {

@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use super::{
-    ClientUsage, Dropout, Fairness, GeneratorRecord, LoadPointRecord, PopulationRecord,
+    ClientUsage, Dropout, Fairness, GeneratorRecord, HostRecord, LoadPointRecord, PopulationRecord,
     Punctuality, Tally, TcpRecord,
 };
 use crate::cpu::ServerCpuRecord;
@@ -31,10 +31,13 @@ pub struct StageRecord {
     pub populations: Vec<PopulationStage>,
     /// Why it must not be quoted by itself; `None` if nothing is wrong with it.
     pub invalid: Option<String>,
-    /// The generator's own use of CPU and memory.
+    /// The generator's own use of CPU and memory; of several hosts, their sum.
     pub client: ClientUsage,
-    /// Share of all CPUs of this machine that were busy, 0 to 1.
+    /// Share of all CPUs of this machine that were busy, 0 to 1; of several hosts, the highest.
     pub machine_busy: Option<f64>,
+    /// The parts of the hosts, the first host first, without those that were lost before its end;
+    /// empty if there is only one.
+    pub hosts: Vec<HostRecord>,
     /// The server's use of CPU.
     pub server_cpu: ServerCpuRecord,
     /// What TCP did, if that was asked for.
@@ -46,7 +49,8 @@ pub struct StageRecord {
 /// What processes hold at the end of a stage; `None` where it is not known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StageMemory {
-    /// Bytes of the generator, also those that are swapped out, without those of files.
+    /// Bytes of the generator, also those that are swapped out, without those of files; of several
+    /// hosts, their sum.
     pub own: Option<u64>,
     /// The same of the server's processes.
     pub server: Option<u64>,
@@ -124,7 +128,15 @@ impl LoadPointRecord {
             ops: of_stage.ops,
         });
         let populations: Vec<_> = populations.collect();
+        let hosts = stage.hosts.into_iter().map(|part| {
+            let whole = self.hosts.iter().find(|host| host.name == part.name);
+            match whole {
+                Some(whole) => whole.in_stage(part),
+                None => part,
+            }
+        });
         Self {
+            hosts: hosts.collect(),
             clients: stage.clients,
             rate: match stage.place.unit {
                 StageUnit::Clients => None,

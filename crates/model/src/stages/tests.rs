@@ -1,6 +1,9 @@
 use std::time::Duration;
 
+use proptest::prelude::*;
+
 use super::*;
+use crate::part::ClientPart;
 
 fn stages(text: &str) -> Stages {
     text.parse().unwrap()
@@ -95,6 +98,69 @@ fn clients_follow_the_line() {
             (found as f64 - expected).abs() <= 0.5 + 1e-6,
             "{second}: {found}, {expected}"
         );
+    }
+}
+
+/// Returns the level at an instant of lines without a jump.
+fn level_at(stages: &Stages, at: Duration) -> f64 {
+    let place = stages
+        .places()
+        .find(|place| place.begin <= at && at < place.end())
+        .unwrap();
+    let passed = (at - place.begin).as_secs_f64() / place.length.as_secs_f64();
+    place.from + (place.to - place.from) * passed
+}
+
+proptest! {
+    /// At each second, the clients under load of all hosts and populations are those of the line,
+    /// within one half. Each host has its part of each population.
+    #[test]
+    fn hosts_together_follow_the_line(
+        fixed in 0_u32..20,
+        moved in prop::collection::vec(1_u32..60, 1..4),
+        steps in prop::collection::vec((1_u64..20, 0.0_f64..1.0), 1..6),
+        highest in 0_usize..6,
+        begin in 0.0_f64..1.0,
+        of in 1_u32..6,
+    ) {
+        let most = f64::from(fixed + moved.iter().sum::<u32>());
+        let highest = highest % steps.len();
+        let step = |(at, (length, part)): (usize, &(u64, f64))| {
+            let level = if at == highest { most } else { (part * most).round() };
+            format!("{length}s:{level}")
+        };
+        let steps: Vec<_> = steps.iter().enumerate().map(step).collect();
+        let mut stages = stages(&steps.join(","));
+        stages.begin = (begin * most).round();
+        let of_population = |index| {
+            let one = Stages {
+                clients: MovedClients { fixed, moved: moved.clone(), index },
+                ..stages.clone()
+            };
+            (0..moved[index]).map(|client| one.turns(client)).collect::<Vec<_>>()
+        };
+        let populations: Vec<_> = (0..moved.len()).map(of_population).collect();
+        for second in 0..stages.total().as_secs() {
+            let at = Duration::from_secs(second);
+            let is_in = |turn: &StageTurn| turn.begin <= at && at < turn.end;
+            let mut all = fixed;
+            for turns in &populations {
+                let carried = |host| {
+                    let clients = ClientPart::Host { host, of }.clients(turns.len() as u32);
+                    clients.filter(|client| turns[*client as usize].iter().any(is_in)).count()
+                };
+                let carried: Vec<_> = (0..of).map(|host| carried(host) as u32).collect();
+                let together = carried.iter().sum::<u32>();
+                for (host, count) in (0..of).zip(carried) {
+                    prop_assert_eq!(count, ClientPart::Host { host, of }.count(together));
+                }
+                all += together;
+            }
+            // Clients without a share stay also below their number.
+            let expected = level_at(&stages, at).max(fixed.into());
+            let differs = (f64::from(all) - expected).abs();
+            prop_assert!(differs <= 0.5 + 1e-6, "{second} s: {all}, {expected}");
+        }
     }
 }
 

@@ -282,6 +282,9 @@ impl LoadPointDoc {
         for population in &mut self.populations {
             population.offered = None;
         }
+        for host in &mut self.hosts {
+            host.generator = None;
+        }
         Self {
             clients_served: None,
             stalled: None,

@@ -46,6 +46,7 @@ pub struct TrendDoc {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StageMemoryDoc {
     /// Bytes of smbench, also swapped out, without those of files; `null` if the system does not tell.
+    /// The sum of several machines.
     pub own_bytes: Option<u64>,
     /// The same of the server's processes; `null` if they are not known.
     pub server_bytes: Option<u64>,

@@ -11,7 +11,7 @@ pub(super) struct Clocks {
     /// When the clocks were related first.
     pub(super) related: Nanos,
     pub(super) after: ClockRelation,
-    /// When they were related again.
+    /// When they were related again, after the load.
     pub(super) until: Nanos,
 }
 
@@ -21,18 +21,25 @@ impl Clocks {
         self.after.offset - self.relation.offset
     }
 
-    /// Returns by how much windows may be apart. A drift within the bounds is none.
-    pub(super) fn apart(&self) -> Nanos {
+    /// Returns by how much the clocks may be apart at an instant. A drift within the bounds is
+    /// none.
+    pub(super) fn apart(&self, at: Nanos) -> Nanos {
         let bounds = self.relation.bound + self.after.bound;
-        self.relation.bound + Nanos(self.drift().unsigned_abs()).since(bounds)
+        let drift = Nanos(self.drift().unsigned_abs()).since(bounds);
+        let passed = (drift.0 as f64 * self.passed(at)).round() as u64;
+        self.relation.bound + Nanos(passed)
     }
 
     /// Estimates how much later than the first host's window the other one opened, in
     /// nanoseconds. A clock that gains opens it earlier.
     pub(super) fn skew(&self, open: Nanos) -> i64 {
+        -(self.drift() as f64 * self.passed(open)).round() as i64
+    }
+
+    /// Returns which part of the drift has passed at an instant, 0 to 1.
+    fn passed(&self, at: Nanos) -> f64 {
         let all = self.until.since(self.related).0.max(1) as f64;
-        let part = open.since(self.related).0 as f64 / all;
-        -(self.drift() as f64 * part.min(1.0)).round() as i64
+        (at.since(self.related).0 as f64 / all).min(1.0)
     }
 }
 

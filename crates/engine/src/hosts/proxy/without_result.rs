@@ -1,5 +1,6 @@
 //! A host that has no result: it is lost, or it has said why.
 
+use smbench_model::Nanos;
 use smbench_model::record::{Dropout, HostRecord, Recorder, SetupPhase};
 use tokio::sync::mpsc;
 
@@ -7,8 +8,9 @@ use super::ProxyAssignment;
 use crate::hosts::message::HostFailure;
 use crate::smb::session::SessionError;
 use crate::worker::assignment::{WorkerMessage, WorkerResult};
+use crate::worker::fault::LoadFault;
 use crate::worker::figures::PopulationEnd;
-use crate::worker::schedule::Position;
+use crate::worker::schedule::{Interval, Position};
 
 /// Why a host has no result.
 pub(super) enum Stop {
@@ -25,6 +27,10 @@ pub(super) enum Stop {
 /// The work of a host before it was lost.
 #[derive(Default)]
 pub(super) struct Carried {
+    /// When its load began, if it did.
+    pub(super) begin: Option<Nanos>,
+    /// The end of the last interval that is complete.
+    until: Nanos,
     pub(super) operations: u64,
     pub(super) bytes: u64,
     pub(super) errors: u64,
@@ -32,12 +38,18 @@ pub(super) struct Carried {
 
 impl Carried {
     /// Adds the operations of an interval.
-    pub(super) fn add(&mut self, place: Position, recorder: &Recorder) {
-        if matches!(place, Position::Window(_)) {
+    pub(super) fn add(&mut self, interval: Interval, recorder: &Recorder) {
+        self.until = self.until.max(interval.to);
+        if matches!(interval.place, Position::Window(_)) {
             self.operations += recorder.all().count();
             self.bytes += recorder.bytes_carried();
         }
         self.errors += recorder.ops().map(|(_, op)| op.errors).sum::<u64>();
+    }
+
+    /// Returns the instant from which on nothing is known of the host under load.
+    fn end(&self) -> Option<Nanos> {
+        Some(self.begin?.max(self.until))
     }
 }
 
@@ -74,11 +86,15 @@ pub(super) fn without_result(
         let _ = reports.send(WorkerMessage::SetupFailed(assignment.failure("it is lost")));
         assignment.cancel.cancel();
     }
+    let end = seen.end();
+    let after = end.zip(seen.begin).map(|(end, begin)| end.since(begin));
+    let lost_client = |&client: &u32| Dropout {
+        client,
+        reason: reason.clone(),
+        after_s: after.map(Nanos::as_secs_f64),
+    };
     let populations = clients.iter().map(|clients| PopulationEnd {
-        dropouts: clients
-            .iter()
-            .map(|&client| lost_client(client, &reason))
-            .collect(),
+        dropouts: clients.iter().map(lost_client).collect(),
         ..PopulationEnd::default()
     });
     let populations: Vec<_> = populations.collect();
@@ -87,7 +103,7 @@ pub(super) fn without_result(
         .flat_map(|end| end.dropouts.iter().cloned());
     let dropouts: Vec<_> = dropouts.collect();
     WorkerResult {
-        faults: vec![reason.clone()],
+        faults: vec![LoadFault::since(reason, end.unwrap_or_default())],
         hosts: vec![HostRecord {
             name: host.name(),
             clients: dropouts.len() as u32,
@@ -99,14 +115,6 @@ pub(super) fn without_result(
         populations,
         dropouts,
         ..WorkerResult::default()
-    }
-}
-
-fn lost_client(client: u32, reason: &str) -> Dropout {
-    Dropout {
-        client,
-        reason: reason.to_owned(),
-        after_s: None,
     }
 }
 

@@ -2,6 +2,7 @@
 //! record.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,19 +11,19 @@ use smbench_model::bounds::PERIOD_MAX;
 use smbench_model::part::ClientPart;
 use smbench_model::progress::PointNumber;
 use smbench_model::record::{
-    ClientUsage, GeneratorRecord, HostRecord, LatencyNoise, LoadPointRecord,
+    ClientUsage, GeneratorRecord, HostRecord, LatencyNoise, LoadPointRecord, StageRecord, Tally,
 };
-
 use smbench_model::units::format_duration;
 
 use super::populations::PopulationLoad;
 use super::workers::{Reports, Workers};
 use crate::hosts::proxy::{self, ProxyAssignment};
-use crate::hosts::{APART_MAX, HostChannel, PointOrder};
-use crate::run::context::Context;
+use crate::hosts::{APART_MAX, HostChannel, PointOrder, is_too_far};
+use crate::run::context::{Context, RunRole};
 use crate::run::error::RunError;
 use crate::worker::assignment::WorkerResult;
-use crate::worker::recorder_exchange::RecorderExchange;
+use crate::worker::fault::LoadFault;
+use crate::worker::recorder_exchange::{HostStage, RecorderExchange};
 use crate::worker::schedule::{Schedule, Schedules};
 
 /// Returns the other hosts that have clients at this load point, with the clients of each
@@ -61,6 +62,7 @@ impl Workers {
         let numbers = (workers..).step_by(populations.len());
         for (number, (host, clients)) in numbers.zip(others(context, populations)) {
             let assignment = ProxyAssignment {
+                plan: Arc::clone(&context.plan),
                 host: host.clone(),
                 order: PointOrder {
                     number: point.number,
@@ -104,6 +106,35 @@ pub(super) fn add_hosts(record: &mut LoadPointRecord, hosts: Vec<HostRecord>) {
     record.hosts = hosts;
 }
 
+/// Adds the hosts to the record of a stage, which already has their operations, and what the first
+/// one used. `own` are the operations of that one.
+pub(super) fn add_hosts_of_stage(
+    record: &mut StageRecord,
+    context: &Context<'_>,
+    own: Option<&Tally>,
+    others: Vec<HostStage>,
+) {
+    let (RunRole::First(first), Some(own)) = (context.role, own) else {
+        return;
+    };
+    let clients: u32 = clients_here_at(context, record.place.to).into_iter().sum();
+    let first = HostRecord::of_stage(first.name(), clients, own, record);
+    let memory = others.iter().map(|other| other.own_memory);
+    record.memory.own = memory.fold(record.memory.own, |all, one| Some(all? + one?));
+    let others = others.into_iter().map(|other| other.host);
+    record.hosts = std::iter::once(first).chain(others).collect();
+    record.client = usage(&record.hosts);
+    record.machine_busy = busiest(&record.hosts);
+}
+
+/// Returns how many clients of each population that this host carries are under load at a level.
+pub(super) fn clients_here_at(context: &Context<'_>, level: f64) -> Vec<u32> {
+    let populations = 0..context.plan.work.populations.len();
+    populations
+        .map(|index| context.plan.clients_here_at(index, level))
+        .collect()
+}
+
 /// Takes back what the server's CPU was if the first host, which reads it, had no load at the
 /// end of the window.
 pub(super) fn check_first(record: &mut LoadPointRecord, own_window: Duration) {
@@ -111,6 +142,13 @@ pub(super) fn check_first(record: &mut LoadPointRecord, own_window: Duration) {
         let reason = "the first host had no load at the end of the window";
         record.server_cpu.used = Err(reason.to_owned());
     }
+}
+
+/// Returns the highest share of CPUs that were busy.
+fn busiest(hosts: &[HostRecord]) -> Option<f64> {
+    let generators = hosts.iter().filter_map(|host| host.generator.as_ref());
+    let busy = generators.filter_map(|generator| generator.machine_busy);
+    busy.reduce(f64::max)
 }
 
 fn usage(hosts: &[HostRecord]) -> ClientUsage {
@@ -142,7 +180,6 @@ fn generator(hosts: &[HostRecord]) -> GeneratorRecord {
         quantile: f64::from_bits(quantile),
         late,
     });
-    let busy = generators().filter_map(|generator| generator.machine_busy);
     let workers = generators().flat_map(|generator| &generator.workers);
     let limited = first(|generator| &generator.limited);
     // A limit leaves open what else there was, as in one process.
@@ -155,7 +192,7 @@ fn generator(hosts: &[HostRecord]) -> GeneratorRecord {
         shared_cpus,
         latency_noise: noise.collect(),
         workers: workers.cloned().collect(),
-        machine_busy: busy.reduce(f64::max),
+        machine_busy: busiest(hosts),
     }
 }
 
@@ -163,22 +200,28 @@ fn generator(hosts: &[HostRecord]) -> GeneratorRecord {
 /// its load late.
 pub(super) fn take_others(
     outcome: &mut WorkerResult,
+    context: &Context<'_>,
     schedule: &Schedule,
     late: Option<Nanos>,
 ) -> Vec<HostRecord> {
     let others = std::mem::take(&mut outcome.hosts);
     if !others.is_empty() {
-        outcome.faults.extend(late_first(schedule, late));
+        let windows = schedule.windows(context.plan.work.stages.as_ref());
+        let missed = late.unwrap_or_default();
+        let missed = missed.since(schedule.open - schedule.begin);
+        let first = windows.first();
+        outcome
+            .faults
+            .extend(first.and_then(|window| late_first(window, missed)));
     }
     others
 }
 
 /// Describes a first host whose window is not whole, because it began its load late.
-fn late_first(schedule: &Schedule, late: Option<Nanos>) -> Option<String> {
-    let missed = late?.since(schedule.open - schedule.begin);
-    let window = (schedule.close - schedule.open).0 as f64;
-    (missed.0 as f64 > window * APART_MAX).then(|| {
+fn late_first(window: &Range<Nanos>, missed: Nanos) -> Option<LoadFault> {
+    is_too_far(missed, window).then(|| {
         let missed = format_duration(Duration::from_micros(missed.0 / 1000));
-        format!("the first host began its window {missed} late")
+        let why = format!("the first host began its window {missed} late");
+        LoadFault::within(why, window.start, window.end)
     })
 }

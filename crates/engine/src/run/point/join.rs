@@ -6,6 +6,7 @@ use super::workers::Workers;
 use crate::drivers::untrusted::ForeignPanic;
 use crate::run::error::RunError;
 use crate::worker::assignment::{NumberedResult, WorkerResult};
+use crate::worker::fault::LoadFault;
 use crate::worker::figures::PopulationEnd;
 
 /// The results of workers that have ended.
@@ -95,8 +96,8 @@ impl Workers {
             merged.merge(result);
         }
         if self.is_late {
-            let fault = "it learned of the end of the window too late";
-            merged.faults.push(fault.to_owned());
+            let why = "it learned of the end of the window too late";
+            merged.faults.push(LoadFault::whole(why));
         }
         for result in [&mut merged, &mut own] {
             result.dropouts.sort_by_key(|dropout| dropout.client);

@@ -2,6 +2,7 @@
 //! record when it has ended, under load.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
 
 use smbench_model::Nanos;
 use smbench_model::progress::PointNumber;
@@ -12,9 +13,11 @@ use smbench_model::stages::{StagePlace, Stages};
 
 use super::cpu_reader::{Seen, StageInstants, StageReading, StageReadings};
 use super::failed::{Excuse, excuse, objection_to, trouble_in};
+use super::hosts::{add_hosts_of_stage, clients_here_at};
 use crate::machine::{clock, tcp};
 use crate::run::Observer;
-use crate::run::context::Context;
+use crate::run::context::{Context, RunRole};
+use crate::worker::fault::LoadFault;
 use crate::worker::recorder_exchange::{RecorderExchange, StageSums};
 use crate::worker::schedule::Schedule;
 
@@ -126,12 +129,13 @@ impl<'a> StageRows<'a> {
     }
 
     /// Returns the records of all stages that began, after the load. `left` has the operations
-    /// of those that had not ended under load.
+    /// of those that had not ended under load. A stage with a fault is not valid.
     pub(super) async fn finish(
         mut self,
         left: Vec<StageSums>,
         ended: LoadEnd,
         punctuality: &StagePunctuality,
+        faults: &[LoadFault],
     ) -> Vec<StageRecord> {
         while let Some(reading) = self.coming.recv().await {
             self.readings.insert(reading.number, reading);
@@ -140,8 +144,13 @@ impl<'a> StageRows<'a> {
         while !self.sums.is_empty() {
             self.add(StageEnding::With(ended));
         }
-        let all = self.records.iter_mut().enumerate();
-        for (index, record) in all {
+        let spans = self.spans();
+        let all = self.records.iter_mut().zip(spans).enumerate();
+        for (index, (record, span)) in all {
+            let mut faults = faults.iter();
+            let fault = faults.find(|fault| fault.is_between(span.start, span.end));
+            let fault = fault.map(|fault| fault.why.clone());
+            record.invalid = fault.or(record.invalid.take());
             let of_stage = |counts: &[Punctuality]| counts.get(index).copied().unwrap_or_default();
             record.punctuality = of_stage(&punctuality.all);
             let populations = record.populations.iter_mut().zip(&punctuality.populations);
@@ -152,6 +161,39 @@ impl<'a> StageRows<'a> {
         let began = self.records.into_iter();
         began
             .take_while(|record| !record.window.is_zero())
+            .collect()
+    }
+
+    /// Returns the times of the stages. What is before the first one belongs to it, and what is
+    /// after the last one to that.
+    fn spans(&self) -> Vec<Range<Nanos>> {
+        let last = self.places.len().saturating_sub(1);
+        let places = self.places.iter().enumerate();
+        let span = |(index, place): (usize, &StagePlace)| {
+            let begin = match index {
+                0 => Nanos(0),
+                _ => self.open + place.begin.into(),
+            };
+            let end = if index == last {
+                Nanos::MAX
+            } else {
+                self.open + place.end().into()
+            };
+            begin..end
+        };
+        places.map(span).collect()
+    }
+
+    /// Returns how many clients of each population are under load at a level; on another host
+    /// than the first, of its own.
+    fn clients_at(&self, level: f64) -> Vec<u32> {
+        if let RunRole::Other(_) = self.context.role {
+            return clients_here_at(self.context, level);
+        }
+        let work = &self.context.plan.work;
+        let populations = 0..work.populations.len();
+        populations
+            .map(|index| work.clients_at(index, level))
             .collect()
     }
 
@@ -187,33 +229,46 @@ impl<'a> StageRows<'a> {
                 .clone()
                 .and_then(|_| tcp::between(tcp_opening, tcp_closing))
         });
-        let populations = sums.populations.into_iter().enumerate();
+        let StageSums {
+            all,
+            own,
+            populations,
+            hosts,
+        } = sums;
         let work = &self.context.plan.work;
-        let populations = populations.map(|(index, ops)| PopulationStage {
-            clients: work.clients_at(index, place.to),
+        let clients = self.clients_at(place.to);
+        let populations = clients.iter().zip(populations);
+        let populations = populations.map(|(clients, ops)| PopulationStage {
+            clients: *clients,
             ops,
             punctuality: Punctuality::default(),
         });
-        self.records.push(StageRecord {
+        let mut record = StageRecord {
             invalid: if work.is_pause(&place) {
-                trouble_in(&sums.all, self.excuse)
+                trouble_in(&all, self.excuse)
             } else {
-                objection_to(&sums.all, self.excuse)
+                objection_to(&all, self.excuse)
             },
             place,
-            clients: work.all_clients_at(place.to),
+            clients: clients.iter().sum(),
             until: work.ramp_up + place.end(),
             window: window.into(),
             window_opened: clock::wall_at(begin),
-            ops: sums.all,
+            ops: all,
             punctuality: Punctuality::default(),
             populations: populations.collect(),
             client,
             machine_busy,
+            hosts: Vec::new(),
             server_cpu,
             tcp,
             memory,
-        });
+        };
+        add_hosts_of_stage(&mut record, self.context, own.as_ref(), hosts);
+        if let RunRole::Other(upstream) = self.context.role {
+            upstream.stage(&record);
+        }
+        self.records.push(record);
     }
 }
 

@@ -87,6 +87,7 @@ pub(super) fn order(plan: &Plan, share: &RunShare<'_>, role: RunRole<'_>) -> Run
         populations: share.populations.iter().map(of_one).collect(),
         repeat: plan.work.repeat,
         seed: plan.work.seed,
+        level: plan.work.stages.as_ref().map(|stages| stages.begin),
         password,
         digest: plan.digest(),
         url: plan.sessions.target.redacted(),

@@ -71,6 +71,7 @@ impl Arrivals {
 #[cfg(test)]
 mod tests {
     use smbench_model::load::Spacing;
+    use smbench_model::part::ClientPart;
 
     use super::*;
     use crate::worker::pace::Gaps;
@@ -109,6 +110,33 @@ mod tests {
             });
             let farthest = distances.fold(0.0, f64::max) * count.sqrt();
             assert!(farthest < 1.95, "seed {seed}: {farthest}");
+        }
+    }
+
+    /// The clients of all hosts together have the rate of each stage.
+    #[test]
+    fn hosts_together_have_the_rate_of_the_line() {
+        const CLIENTS: u32 = 64;
+        let stages: Stages = "50s:200/s,50s:200/s,50s:50/s".parse().unwrap();
+        for of in [1, 3, 7] {
+            let mut counts = [0_u32; 3];
+            let hosts = (0..of).map(|host| ClientPart::Host { host, of });
+            for client in hosts.flat_map(|part| part.clients(CLIENTS)) {
+                let mean_ns = 1e9 * f64::from(CLIENTS) / 200.0;
+                let gaps = Gaps::new(mean_ns, Spacing::Fixed, 1, client);
+                let turn = f64::from(client) / f64::from(CLIENTS);
+                let mut arrivals = Arrivals::new(gaps, Nanos(7), turn);
+                arrivals.follow(RateLine::of(&stages, client), Nanos(7));
+                let due = std::iter::from_fn(|| Some(arrivals.take().since(Nanos(7))));
+                let places = due.map(|due| (due.as_secs_f64() / 50.0) as usize);
+                places
+                    .take_while(|at| *at < 3)
+                    .for_each(|at| counts[at] += 1);
+            }
+            for (count, expected) in counts.into_iter().zip([5000.0, 10_000.0, 6250.0]) {
+                let differs = (f64::from(count) - expected).abs();
+                assert!(differs <= expected * 0.005, "{of} hosts: {counts:?}");
+            }
         }
     }
 }

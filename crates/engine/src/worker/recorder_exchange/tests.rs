@@ -1,6 +1,6 @@
 use smbench_model::kind::OpKind;
 use smbench_model::load::{LoadModel, Spacing};
-use smbench_model::record::{Phase, SeriesDetail, Times};
+use smbench_model::record::{HostRecord, Phase, SeriesDetail, Times};
 
 use super::*;
 use crate::worker::schedule::Schedule;
@@ -382,4 +382,67 @@ fn stages_are_taken_under_load() {
         .collect();
     assert_eq!(counts, [2]);
     assert_eq!(left[0].populations.len(), 2);
+}
+
+/// Another host has said what it did in a stage before its row is made, or it has left.
+#[test]
+fn a_stage_has_the_parts_of_all_hosts() {
+    let exchange = RecorderExchange::of_populations(vec![(1, reads()), (1, reads())], 2);
+    let exchange = Arc::new(exchange.divided(&[1, 2, 3]));
+    let [mut first, mut second] = recordings(&exchange);
+    // The populations of the other hosts have the numbers from 2 and from 4 on.
+    let hand_in = |hosts: &[usize], second: f64| {
+        let mut of_host = reads();
+        of_host.success(OpKind::Read, 1000, Nanos(2_000_000));
+        let interval = schedule().interval_at(at(second));
+        for number in hosts.iter().flat_map(|number| *number..number + 2) {
+            exchange.hand_in_interval(number, interval, &of_host);
+        }
+    };
+    let say = |number: usize, operations: u64| {
+        let host = HostRecord {
+            operations,
+            ..HostRecord::default()
+        };
+        let own_memory = None;
+        exchange.hand_in_stage(number, HostStage { host, own_memory });
+    };
+    let shown = |stages: Vec<StageSums>| -> Vec<(u64, Option<u64>, Vec<u64>)> {
+        let reads = |tally: &Tally| tally.window(OpKind::Read).count();
+        let of = |sums: &StageSums| {
+            let hosts = sums.hosts.iter().map(|part| part.host.operations);
+            let own = sums.own.as_ref().map(reads);
+            (reads(&sums.all), own, hosts.collect())
+        };
+        stages.iter().map(of).collect()
+    };
+    let taken = || {
+        let _ = exchange.collect();
+        shown(exchange.ended_stages())
+    };
+    for now in [2.5, 3.5] {
+        read(&mut first, now);
+        read(&mut second, now);
+        hand_in(&[2, 4], now);
+    }
+    assert!(taken().is_empty(), "no host has said what it did");
+    say(4, 40);
+    assert!(taken().is_empty(), "one has");
+    say(2, 20);
+    say(2, 21);
+    assert_eq!(taken(), [(6, Some(2), vec![20, 40])]);
+    exchange.leave_host(4);
+    read(&mut first, 4.5);
+    read(&mut second, 4.5);
+    hand_in(&[2], 4.5);
+    assert_eq!(taken(), [(6, Some(2), vec![21])]);
+    say(2, 22);
+    exchange.leave_host(2);
+    first.leave(at(4.9));
+    second.leave(at(4.9));
+    assert!(taken().is_empty(), "the last one ends with the load");
+    exchange.finish();
+    exchange.finish_own();
+    exchange.finish_populations();
+    assert_eq!(shown(exchange.finish_stages()), [(4, Some(2), vec![22])]);
 }

@@ -10,7 +10,7 @@ use smbench_engine::hosts::{
     FirstHost, HostIdentity, HostMessage, HostRole, HostTransport, OtherHost, connect,
 };
 use smbench_engine::run::{Course, PlannedCourse, Unobserved, execute_on_hosts, serve};
-use smbench_engine::{Cancel, RunError};
+use smbench_engine::{Cancel, Observer, RunError};
 use smbench_model::part::ClientPart;
 use smbench_model::plan::Plan;
 use smbench_model::record::RunRecord;
@@ -151,7 +151,18 @@ pub(crate) fn run_course(
     course: &mut dyn Course,
     cancel: &Cancel,
 ) -> Result<RunRecord, RunError> {
+    run_observed(first, plan, course, &mut Unobserved, cancel)
+}
+
+/// Runs these load points of a plan on the first host, which an observer sees.
+pub(crate) fn run_observed(
+    first: &FirstHost,
+    plan: &Plan,
+    course: &mut dyn Course,
+    observer: &mut dyn Observer,
+    cancel: &Cancel,
+) -> Result<RunRecord, RunError> {
     let of = first.count();
     let plan = with_part(plan, ClientPart::Host { host: 0, of });
-    execute_on_hosts(first, &plan, course, &mut Unobserved, cancel)
+    execute_on_hosts(first, &plan, course, observer, cancel)
 }

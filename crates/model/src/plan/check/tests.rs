@@ -120,6 +120,20 @@ fn a_part_of_the_clients_fits_the_load_points() {
         ),
         (
             |plan| {
+                plan.work.stages = "2m:8".parse().ok();
+                plan.generator.part = ClientPart::Range("0..4/8".parse().unwrap());
+            },
+            "the load has stages: leave out client_range",
+        ),
+        (
+            |plan| {
+                plan.work.stages = "2m:8".parse().ok();
+                plan.generator.parts = PartRecords::Kept;
+            },
+            "the load has stages: leave out parts",
+        ),
+        (
+            |plan| {
                 plan.generator.part = ClientPart::Host { host: 0, of: 2 };
                 plan.only_mut().verify = Verify::ReadBack;
                 plan.only_mut().workload.requests = Requests::Divided {

@@ -71,6 +71,8 @@ impl PlanSources<'_> {
         plan.work.stages = Some(stages);
         self.check_begin(&plan)?;
         self.check_stages(&plan)?;
+        let checked = plan.check_numbers();
+        checked.map_err(|(option, problem)| self.in_option(option, problem))?;
         Ok(plan)
     }
 

@@ -5,7 +5,8 @@ use std::time::{Duration, SystemTime};
 use smbench_model::Nanos;
 use smbench_model::kind::OpKind;
 use smbench_model::record::{
-    Dropout, LoadPointRecord, OperationFailure, Phase, Punctuality, StageMemory, StageRecord,
+    Dropout, GeneratorRecord, HostRecord, LoadPointRecord, OperationFailure, Phase, Punctuality,
+    StageMemory, StageRecord,
 };
 use smbench_model::stages::Stages;
 use smbench_protocol::NtStatus;
@@ -35,6 +36,7 @@ fn soak(change: impl Fn(u32, &mut StageRecord)) -> LoadPointRecord {
             server_cpu: whole.server_cpu.clone(),
             tcp: None,
             memory: StageMemory::default(),
+            hosts: Vec::new(),
         };
         change(place.number, &mut row);
         row
@@ -85,6 +87,43 @@ fn a_client_that_drops_out_voids_the_rows_from_then_on() {
     // In the ramp, and at an unknown time.
     assert_eq!(valid(&with(Some(1.0))), [false; 10]);
     assert_eq!(valid(&with(None)), [false; 10]);
+}
+
+/// A host has its operations in a stage. What is measured once for its whole load is in each.
+#[test]
+fn hosts_of_a_stage_have_what_they_did_in_it() {
+    let busy = |share| GeneratorRecord {
+        machine_busy: Some(share),
+        ..GeneratorRecord::default()
+    };
+    let host = |operations: u32, generator| HostRecord {
+        name: "node1".to_owned(),
+        operations: operations.into(),
+        generator: Some(generator),
+        ..HostRecord::default()
+    };
+    let whole = LoadPointRecord {
+        hosts: vec![HostRecord {
+            late: Some(Nanos(7)),
+            ..host(
+                55,
+                GeneratorRecord {
+                    limited: Some("a thread was busy".to_owned()),
+                    ..busy(0.9)
+                },
+            )
+        }],
+        ..soak(|number, row| row.hosts = vec![host(number, busy(0.5))])
+    };
+    for (row, number) in whole.into_stages().iter().zip(1..) {
+        let [host] = &row.hosts[..] else {
+            panic!("there is one host: {}", row.hosts.len());
+        };
+        assert_eq!((host.operations, host.late), (number, Some(Nanos(7))));
+        let generator = host.generator.as_ref().unwrap();
+        assert_eq!(generator.machine_busy, Some(0.5));
+        assert!(generator.limited.is_some());
+    }
 }
 
 #[test]
