@@ -16,7 +16,6 @@ use std::time::SystemTime;
 use humantime::format_rfc3339_seconds;
 use smbench_engine::Cancel;
 use smbench_engine::run;
-use smbench_model::part::ClientPart;
 use smbench_model::target::Target;
 use smbench_report::doc::OutcomeDoc;
 use smbench_report::text::interference;
@@ -146,16 +145,14 @@ fn check_outputs(profiles: usize, args: &RunArgs) -> Result<(), Failure> {
     }
 }
 
-/// Fails if stages are asked for where a load cannot follow them.
+/// Fails if stages are asked for in a search.
 fn check_stages(requests: &[RunRequest], presentation: &Presentation<'_>) -> Result<(), Failure> {
     let mut works = requests.iter().map(|request| &request.draft.work);
-    let why = match presentation.hosts {
-        _ if !works.any(|work| work.stages.is_some()) => return Ok(()),
-        _ if presentation.find.is_some() => "a search chooses its load points",
-        Hosts::Alone if requests[0].draft.generator.part == ClientPart::All => return Ok(()),
-        _ => "they are for a run of one machine",
-    };
-    Err(Failure::Usage(format!("--stages, --soak: {why}")))
+    if presentation.find.is_some() && works.any(|work| work.stages.is_some()) {
+        let why = "--stages, --soak: a search chooses its load points";
+        return Err(Failure::Usage(why.to_owned()));
+    }
+    Ok(())
 }
 
 /// Runs all requests one after the other on one server, then saves and prints the

@@ -135,6 +135,37 @@ fn windows_of_machines_with_other_clocks_open_together() {
     assert_eq!(whole["hosts"].as_array().unwrap().len(), 3);
 }
 
+/// Stages are whole on machines with other clocks, and their parts add up.
+#[test]
+fn stages_of_three_machines_add_up() {
+    let Some(network) = Network::or_skip() else {
+        return;
+    };
+    let url = network.server.url();
+    let run = format!("run {url} --profile read-4k --stages 1s:6,1s:6,1s:2 --out results -q");
+    let ran = network.run(&format!("{run} --json staged.json"));
+    assert!(has_measured(&ran), "{ran:?}");
+    let doc = document(&network.path("staged.json"));
+    let stages = doc["load_points"].as_array().unwrap();
+    let clients: Vec<_> = stages.iter().map(|stage| &stage["clients"]).collect();
+    assert_eq!(clients, [6, 6, 2]);
+    for stage in stages {
+        let hosts = stage["hosts"].as_array().unwrap();
+        assert_eq!(hosts.len(), 3, "{stage:#}");
+        for key in ["clients", "ops_per_s"] {
+            let parts = hosts.iter().map(|host| host[key].as_f64().unwrap());
+            let (parts, all) = (parts.sum::<f64>(), stage[key].as_f64().unwrap());
+            assert!((parts - all).abs() <= 1e-9 * all, "{key}: {parts}, {all}");
+        }
+    }
+    let refused = network.run(&format!("--parts parts {run}"));
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert!(
+        said.contains("the load has stages: leave out parts"),
+        "{said}"
+    );
+}
+
 /// A capture of the bridge.
 struct Capture {
     child: std::process::Child,
