@@ -46,7 +46,7 @@ pub fn report(study: &Study) -> Report {
     }
     let transfers: Vec<_> = profiles.iter().filter(is_transfer).collect();
     sections.extend(transfers::section(study, &transfers));
-    sections.extend(listings::section(study, &profiles));
+    sections.extend(listings::section(&profiles));
     sections.extend(comparisons::section(study, &profiles));
     sections.push(methodology::section(study, &profiles));
     sections.push(disclosure::section(study));

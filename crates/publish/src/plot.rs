@@ -57,8 +57,8 @@ pub struct PlotMark {
 pub struct Line {
     /// Name of the line in the legend.
     pub name: String,
-    /// Number of the line's colour and marker. A server has the same style in all
-    /// plots of a report, except those by population.
+    /// Number of the line's colour and marker. The first line of a server has the same style in
+    /// all plots of a report, except those by population.
     pub style: usize,
     /// Points from left to right.
     pub points: Vec<PlotPoint>,

@@ -128,10 +128,14 @@ fn across(profile: &ProfileContent<'_>) -> (String, Axis) {
 
 /// Returns what differs between the load points of a profile.
 fn axis(profile: &ProfileContent<'_>) -> &'static str {
-    let rows = profile.servers.iter().flat_map(|server| &server.curve.rows);
-    rows.map(|row| row.load().axis())
-        .next()
-        .unwrap_or("clients")
+    let mut axes = all_rows(profile).map(|row| row.load().axis());
+    axes.next().unwrap_or("clients")
+}
+
+/// Returns the load points of all servers.
+fn all_rows<'a>(profile: &'a ProfileContent<'a>) -> impl Iterator<Item = &'a CurveRow<'a>> + Clone {
+    let servers = profile.servers.iter();
+    servers.flat_map(|server| &server.curve.rows)
 }
 
 /// Returns the point of the mean response time at a load.
@@ -283,7 +287,7 @@ fn doubtful(profile: &ProfileContent<'_>, doubt: Doubt) -> Option<String> {
 }
 
 /// Returns the cell of a measure at a load point, with its mark.
-fn cell(row: &CurveRow<'_>, measure: &PointMetric) -> Cell {
+pub(super) fn cell(row: &CurveRow<'_>, measure: &PointMetric) -> Cell {
     let cell = Cell::of((measure.of_row)(row), measure.print);
     if row.is_valid() {
         (measure.doubt)(row).at(cell)
@@ -292,11 +296,13 @@ fn cell(row: &CurveRow<'_>, measure: &PointMetric) -> Cell {
     }
 }
 
-/// Explains the marks of the measures in a table.
-fn marks(profile: &ProfileContent<'_>, measures: &[&PointMetric]) -> Vec<String> {
-    let rows = || profile.servers.iter().flat_map(|server| &server.curve.rows);
-    let invalid = rows().any(|row| !row.is_valid());
-    let valid = rows().filter(|row| row.is_valid());
+/// Explains the marks of the measures in a table of these rows.
+pub(super) fn marks<'a>(
+    rows: impl Iterator<Item = &'a CurveRow<'a>> + Clone,
+    measures: &[&PointMetric],
+) -> Vec<String> {
+    let invalid = rows.clone().any(|row| !row.is_valid());
+    let valid = rows.filter(|row| row.is_valid());
     let doubts = valid.flat_map(|row| measures.iter().map(|measure| (measure.doubt)(row)));
     let invalid = invalid.then(|| "!: not valid".to_owned());
     invalid.into_iter().chain(Doubt::notes(doubts)).collect()
@@ -317,7 +323,7 @@ fn one_point_each(profile: &ProfileContent<'_>, measures: &[&PointMetric]) -> Ta
         title: "The load point of each server".to_owned(),
         columns,
         rows: rows.collect(),
-        notes: marks(profile, measures),
+        notes: marks(all_rows(profile), measures),
     }
 }
 
@@ -345,6 +351,6 @@ fn table(profile: &ProfileContent<'_>, measure: &PointMetric) -> Table {
         },
         columns,
         rows: rows.collect(),
-        notes: marks(profile, &[measure]),
+        notes: marks(all_rows(profile), &[measure]),
     }
 }

@@ -1,56 +1,82 @@
-//! Whole listings of folders of several sizes: their time against the number of entries. The
-//! profiles that list have sections of their own, too.
+//! Whole listings of folders of several sizes: their time against the number of entries. Listings
+//! that ask the server for something else stand apart. The profiles that list have sections of
+//! their own, too.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::iter;
 
+use itertools::Itertools as _;
+use smbench_report::RunDoc;
 use smbench_report::curve::CurveRow;
-use smbench_report::study::Study;
+use smbench_report::doc::OperationDoc;
 use smbench_report::table::{Cell, Column, Table};
 use smbench_report::units;
 
-use super::profile::{ProfileContent, clients, limits};
-use crate::plot::{Axis, Doubt, Line, Plot, PlotPoint, PointValidity, Quantity};
+use super::curves;
+use super::latency::validity;
+use super::point_metric::MEAN;
+use super::profile::{MeasuredServer, ProfileContent, clients, limits, reasons};
+use crate::plot::{Axis, Doubt, Line, Plot, PlotPoint, Quantity};
 use crate::report::Section;
 
 /// The operation that lists a folder.
 const LIST: &str = "list";
 
-/// Listings of one folder on one server, at its fewest clients.
-struct Listed<'a> {
-    server: usize,
-    name: &'a str,
-    /// Names in the folder.
-    entries: u64,
-    row: &'a CurveRow<'a>,
-    /// Mean time of a whole listing.
-    mean_ns: f64,
+/// Listings on one server that ask for the same.
+struct ListingLine<'a> {
+    server: &'a MeasuredServer<'a>,
+    asked: Vec<&'a OperationDoc>,
+    /// The profile, if an earlier line is of the same listings with as many entries.
+    profile: Option<&'a str>,
+    /// The load point of the fewest clients by the entries of a listing.
+    rows: BTreeMap<u64, &'a CurveRow<'a>>,
 }
 
 /// Returns the section; `None` unless folders of different sizes were listed.
-pub(super) fn section(study: &Study, profiles: &[ProfileContent<'_>]) -> Option<Section> {
-    let servers = profiles.iter().flat_map(|profile| &profile.servers);
-    let listed = servers.filter_map(|server| {
-        let row = server.curve.rows.first()?;
-        Some(Listed {
-            server: server.number,
-            name: server.name,
-            entries: entries(row)?,
-            row,
-            mean_ns: row.latency_ns?.mean,
-        })
-    });
-    let listed: Vec<_> = listed.collect();
-    let mut by_size: BTreeMap<u64, Vec<&Listed<'_>>> = BTreeMap::new();
-    for listing in &listed {
-        by_size.entry(listing.entries).or_default().push(listing);
-    }
-    if by_size.len() < 2 {
+pub(super) fn section(profiles: &[ProfileContent<'_>]) -> Option<Section> {
+    let lines = lines(profiles);
+    if lines.iter().all(|line| line.rows.len() < 2) {
         return None;
     }
+    let names = names(&lines);
     let mut section = Section::new("Results: listings by entries");
-    section.plot(plot(study, &by_size));
-    section.table(table(study, &by_size));
+    section.plot(plot(&lines, &names));
+    section.table(table(&lines, &names));
     Some(section)
+}
+
+/// Returns the listings of all profiles, those of a server together.
+fn lines<'a>(profiles: &'a [ProfileContent<'a>]) -> Vec<ListingLine<'a>> {
+    let mut lines: Vec<ListingLine<'a>> = Vec::new();
+    let of_profile = |profile: &'a ProfileContent<'a>| {
+        let servers = profile.servers.iter();
+        servers.map(move |server| (profile.name, server))
+    };
+    for (profile, server) in profiles.iter().flat_map(of_profile) {
+        let first = server.curve.rows.first();
+        let first = first.filter(|row| row.latency_ns.is_some());
+        let Some((entries, row)) = first.and_then(|row| Some((entries(row)?, row))) else {
+            continue;
+        };
+        let asked = asked(server.run);
+        let is_alike =
+            |line: &ListingLine<'_>| line.server.number == server.number && line.asked == asked;
+        let has_alike = lines.iter().any(is_alike);
+        let mut alike = lines.iter_mut().filter(|line| is_alike(line));
+        match alike.find(|line| !line.rows.contains_key(&entries)) {
+            Some(line) => {
+                line.rows.insert(entries, row);
+            }
+            None => lines.push(ListingLine {
+                server,
+                profile: has_alike.then_some(profile),
+                rows: BTreeMap::from([(entries, row)]),
+                asked,
+            }),
+        }
+    }
+    lines.sort_by_key(|line| line.server.number);
+    lines
 }
 
 /// Returns the names that each listing of a load point had; `None` unless clients did nothing but
@@ -69,17 +95,59 @@ fn entries(row: &CurveRow<'_>) -> Option<u64> {
     names.checked_div(lists)
 }
 
-/// Plots the time of a listing against the entries, with a line for each server.
-fn plot(study: &Study, by_size: &BTreeMap<u64, Vec<&Listed<'_>>>) -> Plot {
-    let lines = (0..study.doc.servers.len()).filter_map(|server| {
-        let all = by_size.values().flatten();
-        let mut found = all.filter(|listed| listed.server == server).peekable();
-        let name = found.peek()?.name.to_owned();
-        Some(Line {
-            name,
-            style: server,
-            points: found.map(|listed| point(listed)).collect(),
-        })
+/// Returns the operations of a run that list, each once.
+fn asked(run: &RunDoc) -> Vec<&OperationDoc> {
+    let workloads = run.plan.workloads();
+    let mut asked: Vec<&OperationDoc> = Vec::new();
+    for op in workloads.flat_map(|workload| &workload.operations) {
+        let is_same = |known: &&OperationDoc| known.parameters == op.parameters;
+        if op.op == LIST && !asked.iter().any(is_same) {
+            asked.push(op);
+        }
+    }
+    asked
+}
+
+/// Returns the names of the lines: the servers, and what tells lines of a server apart.
+fn names(lines: &[ListingLine<'_>]) -> Vec<String> {
+    let asked = || lines.iter().flat_map(|line| line.asked.iter().copied());
+    let keys: BTreeSet<_> = asked().flat_map(|op| op.parameters.keys()).collect();
+    let differs = |key: &&String| !asked().map(|op| op.parameters.get(*key)).all_equal();
+    let differing: Vec<_> = keys.into_iter().filter(differs).collect();
+    let of_one = |op: &&OperationDoc| differing.iter().map(|key| op.parameter(key)).join(", ");
+    let name = |line: &ListingLine<'_>| {
+        let mut words: Vec<_> = line.asked.iter().map(of_one).collect();
+        words.retain(|words| !words.is_empty());
+        let asked = words.join(" and ");
+        let asked = Some(&asked[..]).filter(|words| !words.is_empty());
+        let words = asked.into_iter().chain(line.profile).join(", ");
+        if words.is_empty() {
+            line.server.name.to_owned()
+        } else {
+            format!("{} ({words})", line.server.name)
+        }
+    };
+    lines.iter().map(name).collect()
+}
+
+/// Plots the time of a listing against the entries. The first line of a server has its style.
+fn plot(lines: &[ListingLine<'_>], names: &[String]) -> Plot {
+    let styles = lines.iter().map(|line| line.server.number + 1);
+    let mut free = styles.max().unwrap_or(0)..;
+    let mut before = None;
+    let lines = lines.iter().zip(names).map(|(line, name)| {
+        let style = line.server.number;
+        let is_further = before.replace(style) == Some(style);
+        let other = is_further.then(|| free.next()).flatten();
+        Line {
+            name: name.clone(),
+            style: other.unwrap_or(style),
+            points: {
+                let rows = line.rows.iter();
+                rows.filter_map(|(entries, row)| point(*entries, row))
+                    .collect()
+            },
+        }
     });
     Plot {
         // 00, because profiles are counted from 1.
@@ -93,53 +161,46 @@ fn plot(study: &Study, by_size: &BTreeMap<u64, Vec<&Listed<'_>>>) -> Plot {
     }
 }
 
-fn point(listed: &Listed<'_>) -> PlotPoint {
+fn point(entries: u64, row: &CurveRow<'_>) -> Option<PlotPoint> {
+    let mean_ns = (MEAN.of_row)(row)?;
     let mut label = format!(
-        "{} entries, {}: {}",
-        listed.entries,
-        clients(listed.row.clients),
-        units::latency(listed.mean_ns)
+        "{entries} entries, {}: {}",
+        clients(row.clients),
+        units::latency(mean_ns)
     );
-    if let Some(reasons) = limits(listed.row) {
+    if let Some(reasons) = limits(row) {
         label += &format!("; client-limited: {reasons}");
     }
-    PlotPoint {
-        x: listed.entries as f64,
-        y: listed.mean_ns,
-        spread: None,
-        validity: if listed.row.is_valid() {
-            PointValidity::Valid
-        } else {
-            PointValidity::Invalid
-        },
-        doubt: Doubt::of_mean(&listed.row.passes),
-        label,
+    if !row.is_valid() {
+        label += &format!("; not valid: {}", reasons(row));
     }
+    Some(PlotPoint {
+        x: entries as f64,
+        y: mean_ns,
+        spread: None,
+        validity: validity(row),
+        doubt: Doubt::of_mean(&row.passes),
+        label,
+    })
 }
 
-/// Returns the times of all servers, with a row for each number of entries.
-fn table(study: &Study, by_size: &BTreeMap<u64, Vec<&Listed<'_>>>) -> Table {
-    let of_server = |listed: &&&Listed<'_>, server| listed.server == server;
-    let has_any = |server: &usize| {
-        let mut all = by_size.values().flatten();
-        all.any(|listed| of_server(&listed, *server))
-    };
-    let servers: Vec<_> = (0..study.doc.servers.len()).filter(has_any).collect();
-    let mut columns = vec![Column::number("entries")];
-    let names = servers.iter().map(|server| study.doc.server_name(*server));
-    columns.extend(names.map(Column::number));
-    let rows = by_size.iter().map(|(entries, listed)| {
-        let mut cells = vec![Cell::count(*entries)];
-        cells.extend(servers.iter().map(|server| {
-            let found = listed.iter().find(|listed| of_server(listed, *server));
-            Cell::latency(found.map(|listed| listed.mean_ns))
-        }));
-        cells
+/// Returns the times with a column for each line, and a row for each number of entries.
+fn table(lines: &[ListingLine<'_>], names: &[String]) -> Table {
+    let sizes: BTreeSet<_> = lines.iter().flat_map(|line| line.rows.keys()).collect();
+    let columns = iter::once(Column::number("entries")).chain(names.iter().map(Column::number));
+    let rows = sizes.into_iter().map(|entries| {
+        let cells = lines.iter().map(|line| {
+            let row = line.rows.get(entries);
+            Cell::or_dash(row.map(|row| curves::cell(row, &MEAN)))
+        });
+        let entries = iter::once(Cell::count(*entries));
+        entries.chain(cells).collect::<Vec<_>>()
     });
+    let shown = lines.iter().flat_map(|line| line.rows.values().copied());
     Table {
         title: "Mean time of a whole listing".to_owned(),
-        columns,
+        columns: columns.collect(),
         rows: rows.collect(),
-        notes: Vec::new(),
+        notes: curves::marks(shown, &[&MEAN]),
     }
 }

@@ -206,7 +206,7 @@ impl PlanDoc {
     }
 
     /// Returns the workloads of its populations, or its own.
-    pub(crate) fn workloads(&self) -> impl Iterator<Item = &WorkloadDoc> {
+    pub fn workloads(&self) -> impl Iterator<Item = &WorkloadDoc> {
         let own = (self.populations.len() < 2).then_some(&self.workload);
         let of_each = self.populations.iter().map(|one| &one.workload);
         own.into_iter()

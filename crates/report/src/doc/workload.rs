@@ -15,6 +15,7 @@ use smbench_model::workload::{Replay, Requests, Timing, Workload};
 use super::fileio::FileioDoc;
 use super::named::Named;
 use super::pattern::PatternDoc;
+use crate::units;
 
 /// The workload of each client.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -295,6 +296,24 @@ impl From<&Replay> for ReplayDoc {
             recorded: recorded
                 .map(|(kind, times)| (kind.name().to_owned(), times.into()))
                 .collect(),
+        }
+    }
+}
+
+impl OperationDoc {
+    /// Returns a parameter in words: `class names`, `buffer 64 KiB`, or `no aapl` where it is
+    /// absent.
+    #[must_use]
+    pub fn parameter(&self, key: &str) -> String {
+        use serde_json::Value;
+        match self.parameters.get(key) {
+            None | Some(Value::Bool(false)) => format!("no {key}"),
+            Some(Value::Bool(true)) => key.to_owned(),
+            Some(Value::String(text)) => format!("{key} {text}"),
+            Some(value) => match value.as_u64() {
+                Some(size) if key == "buffer" => format!("{key} {}", units::bytes(size)),
+                _ => format!("{key} {value}"),
+            },
         }
     }
 }

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use smbench_publish::plot::Quantity;
 use smbench_publish::{report, to_markdown};
-use smbench_report::doc::LoadPointDoc;
+use smbench_report::RunDoc;
+use smbench_report::doc::{LoadPointDoc, OperationDoc};
 use smbench_report::study::Study;
 
 use super::{numbers, plot};
-use crate::samples::{point, result, run, study};
+use crate::samples::{dropped, point, result, run, study};
 
 /// Returns a load point of listings of a folder with so many entries.
 fn listed(entries: u64, latency_ns: u64) -> LoadPointDoc {
@@ -17,6 +18,19 @@ fn listed(entries: u64, latency_ns: u64) -> LoadPointDoc {
     list.entries = Some(list.count * entries);
     listed.ops = BTreeMap::from([("list".to_owned(), list)]);
     listed
+}
+
+/// Returns a run of such a load point with a `list` of a class.
+fn of_class(class: &str, listed: LoadPointDoc) -> RunDoc {
+    let mut run = run(vec![listed]);
+    let parameters = [("class", class), ("pattern", "*")];
+    let parameters = parameters.map(|(key, value)| (key.to_owned(), value.into()));
+    run.plan.workload.operations = vec![OperationDoc {
+        op: "list".to_owned(),
+        weight_percent: 100.0,
+        parameters: BTreeMap::from(parameters),
+    }];
+    run
 }
 
 /// Returns listings of two folders on two servers, of which one listed only the smaller.
@@ -63,4 +77,40 @@ fn one_size_or_other_operations_beside_listings_make_no_plot() {
     assert!(!has_plot(&study));
     study.results.truncate(2);
     assert!(!has_plot(&study));
+}
+
+#[test]
+fn listings_of_another_class_and_of_another_profile_stand_apart() {
+    let of_names = of_class("names", listed(2000, 1_000_000));
+    let mut study = study(&[("NAS", of_names)]);
+    let profiles = ["./names.toml", "list-2000", "./ours.toml", "list-100"];
+    study.doc.profiles = profiles.map(str::to_owned).into();
+    let whole = |listed| of_class("directory", listed);
+    study.results.extend([
+        result(0, 1, whole(listed(2000, 3_000_000))),
+        result(0, 2, whole(dropped(listed(2000, 5_000_000)))),
+        result(0, 3, whole(listed(100, 200_000))),
+    ]);
+    let plot = plot(&study, "00-listings");
+    let lines = plot.lines.iter().map(|line| {
+        let sizes: Vec<_> = numbers(line).iter().map(|(x, ..)| *x).collect();
+        (&line.name[..], line.style, sizes)
+    });
+    let expected = [
+        ("NAS (class names)", 0, vec![2000.0]),
+        ("NAS (class directory)", 1, vec![100.0, 2000.0]),
+        ("NAS (class directory, ./ours.toml)", 2, vec![2000.0]),
+    ];
+    assert_eq!(lines.collect::<Vec<_>>(), expected);
+    let label = &plot.lines[2].points[0].label;
+    assert!(
+        label.ends_with("; not valid: 1 client dropped out"),
+        "{label}"
+    );
+    let text = to_markdown(&report(&study));
+    let rows = text.lines().filter(|line| line.starts_with("| 2000 | "));
+    let cells: Vec<_> = rows.flat_map(|row| row.split(" | ")).collect();
+    let invalid: Vec<_> = cells.iter().map(|cell| cell.starts_with("\\! ")).collect();
+    assert_eq!(invalid, [false, false, false, true], "{cells:?}");
+    assert!(text.contains("\n- \\!: not valid\n"), "{text}");
 }
