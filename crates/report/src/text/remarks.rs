@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use itertools::Itertools as _;
+use smbench_model::kind::OpKind;
 use smbench_model::record::RecycleBin;
 
 use super::in_flight::{advice, in_words};
@@ -128,7 +129,8 @@ pub fn reached(doc: &RunDoc) -> Option<String> {
     Some(plain(&reached.text))
 }
 
-/// Describes the caching granted to clients, and how much of it was taken back.
+/// Describes the caching granted to clients, how much of it was taken back, and what it leaves out
+/// of sums.
 fn cached(point: &LoadPointDoc) -> Option<String> {
     let caching = point.caching.as_ref()?;
     let granted = caching.granted.iter();
@@ -145,8 +147,14 @@ fn cached(point: &LoadPointDoc) -> Option<String> {
             counted(listings.stale, "stale answer")
         )
     });
+    let answered = point.ops.get(OpKind::ListCached.name());
+    let answered = answered.filter(|op| op.count > 0).map(|op| {
+        let listings = counted(op.count, "listing");
+        format!("; not in ops/s and response times: {listings} from memory")
+    });
+    let answered = answered.unwrap_or_default();
     Some(format!(
-        "oplocks: {}: {granted}; {}{listings}\n",
+        "oplocks: {}: {granted}; {}{listings}{answered}\n",
         point.load(),
         counted(caching.breaks, "break")
     ))

@@ -1,11 +1,12 @@
 //! Cautions: what a reader must know before a number is quoted.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use insta::assert_snapshot;
 use smbench_model::Nanos;
 use smbench_model::record::LatencyNoise;
-use smbench_report::doc::{CachingDoc, LoadPointDoc};
+use smbench_report::doc::{CachingDoc, ListingsDoc, LoadPointDoc};
 use smbench_report::{render, text};
 
 use super::body;
@@ -261,4 +262,29 @@ fn oplocks_that_no_open_asked_for_are_not_granted() {
         some,
         "oplocks: 4 clients: granted 7 lease-rh, 2 none; 0 breaks\n"
     );
+}
+
+#[test]
+fn listings_from_memory_are_named_because_no_sum_has_them() {
+    let mut doc = document(&run(vec![point(4, 1, 100)]));
+    let of_point = &mut doc.load_points[0];
+    let mut list = of_point.ops["read"].clone();
+    list.count = 812;
+    of_point.ops.insert("list_cached".to_owned(), list);
+    of_point.caching = Some(CachingDoc {
+        granted: BTreeMap::from([("dir-lease-rh".to_owned(), 4)]),
+        breaks: 1,
+        moot: 0,
+        listings: Some(ListingsDoc {
+            kept: 4,
+            held: 3,
+            stale: 0,
+        }),
+    });
+    let granted = "oplocks: 4 clients: granted 4 dir-lease-rh; 1 break; \
+                   4 listings kept, 3 at the end; 0 stale answers";
+    let left_out = "; not in ops/s and response times: 812 listings from memory";
+    assert_eq!(text::remarks(&doc), format!("{granted}{left_out}\n"));
+    doc.load_points[0].ops.remove("list_cached");
+    assert_eq!(text::remarks(&doc), format!("{granted}\n"));
 }
