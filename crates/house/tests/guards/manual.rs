@@ -103,6 +103,33 @@ fn every_relative_link_leads_to_a_heading_or_file() {
     assert!(broken.is_empty(), "{}", broken.join("\n"));
 }
 
+#[test]
+fn the_clients_of_a_suite_are_those_of_its_row() {
+    let suites = repository().join("crates/runner/suites");
+    let manual = fs::read_to_string(repository().join("docs/suites.md")).unwrap();
+    let rows = manual.lines();
+    let rows = rows.filter_map(|line| line.strip_prefix("| `")?.split_once("` | "));
+    let mut compared = 0;
+    for (name, cells) in rows {
+        let Some((said, rest)) = cells.split_once(" client") else {
+            continue;
+        };
+        let said = said.replace(" and ", ",");
+        // The others have words there: their load points are those of a search.
+        if said.contains(|letter: char| !letter.is_ascii_digit() && letter != ',') {
+            continue;
+        }
+        let suite = fs::read_to_string(suites.join(format!("{name}.toml"))).unwrap();
+        let mut lines = suite.lines();
+        let clients = lines.find_map(|line| line.strip_prefix("clients = \"")?.strip_suffix('"'));
+        let clients = clients.unwrap();
+        let begins = rest.starts_with(", then") && clients.starts_with(&format!("{said},"));
+        assert!(begins || clients == said, "{name}: {said}, not {clients}");
+        compared += 1;
+    }
+    assert!(compared > 5, "{compared}");
+}
+
 /// `./test.sh --interop` writes the page. This checks that it did so for each server.
 #[test]
 fn the_page_of_servers_has_a_version_and_a_date_for_each() {
