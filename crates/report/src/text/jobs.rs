@@ -8,6 +8,8 @@ use crate::units::{self, plain};
 
 /// Name of the operation whose count is that of directories.
 const WALK: &str = OpKind::Walk.name();
+/// Name of an action that took no request. Without it, a job has fewer actions than were asked for.
+const FROM_MEMORY: &str = OpKind::ListCached.name();
 
 /// Returns the files among the entries of a walk: those that are no directories of it. Where a
 /// directory could not be listed, they are not known.
@@ -62,7 +64,8 @@ pub fn jobs(doc: &RunDoc) -> Option<Table> {
     };
     let points = doc.load_points.iter();
     let rows = points.flat_map(|point| {
-        let ops = point.ops.iter().filter(|(name, _)| is_asked_for(name));
+        let is_shown = |name: &str| is_asked_for(name) || name == FROM_MEMORY;
+        let ops = point.ops.iter().filter(move |(name, _)| is_shown(name));
         ops.map(move |(name, op)| row(point, name, op))
     });
     let title = "each client's work from beginning to end";

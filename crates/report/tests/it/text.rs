@@ -5,6 +5,7 @@ mod counters;
 mod cpu;
 mod csv;
 mod in_flight;
+mod jobs;
 mod replay;
 mod summary;
 mod writes;
