@@ -27,7 +27,7 @@ const HEADER: &str = "clients,repeat,valid,window_s,op,count,bytes,errors,throug
     client_ops_per_s_per_percent,server_cpu_scope,server_cpu_cores,server_cpu_percent,\
     server_cpu_us_per_op,server_mbps_per_percent,server_ops_per_s_per_percent,\
     asked_ops_per_s,differing,differing_share,population,population_clients,\
-    units,asked_ops_per_s_per_client,reached_mean_percent,reached_slowest_percent";
+    units,asked_ops_per_s_per_client,reached_mean_percent,reached_slowest_percent,entries";
 
 /// Cells that differ between the rows of one load point.
 struct Cells<'a> {
@@ -37,6 +37,8 @@ struct Cells<'a> {
     count: u64,
     bytes: u64,
     errors: u64,
+    /// Names that were listed.
+    entries: Option<u64>,
     latency_ns: Option<LatencyDoc>,
     /// Operations that did not go as recorded, and their share of all of this kind.
     differing: (u64, f64),
@@ -113,6 +115,7 @@ impl<'a> Cells<'a> {
             count: op.map_or(0, |op| op.count),
             bytes: op.map_or(0, |op| op.bytes),
             errors: op.map_or(0, |op| op.errors),
+            entries: op.and_then(|op| op.entries),
             latency_ns: op.and_then(|op| op.response_ns),
             differing: (0, 0.0),
             reached: None,
@@ -124,10 +127,12 @@ impl<'a> Cells<'a> {
 fn of_population(part: &PopulationPointDoc) -> Vec<Cells<'_>> {
     let population = Some((&part.name[..], part.clients));
     let asked_for = part.ops.iter().filter(|(name, _)| is_asked_for(name));
+    let asked_for = asked_for.map(|(_, op)| op);
     let all = Cells {
-        count: crate::curve::total(asked_for.map(|(_, op)| op.count)),
+        count: crate::curve::total(asked_for.clone().map(|op| op.count)),
         bytes: part.bytes_read.saturating_add(part.bytes_written),
         errors: part.errors,
+        entries: entries(asked_for),
         latency_ns: part.latency_ns,
         reached: part.reached.as_ref(),
         ..Cells::of(population, "all", None)
@@ -144,10 +149,17 @@ fn all(point: &LoadPointDoc, replayed: &Replayed) -> Cells<'static> {
         count: crate::curve::total(point.asked_for().map(|op| op.count)),
         bytes: point.bytes_read.saturating_add(point.bytes_written),
         errors: point.errors,
+        entries: entries(point.asked_for()),
         latency_ns: point.latency_ns,
         differing: (replayed.count(), replayed.share_of_all()),
         reached: None,
     }
+}
+
+/// Returns the names that all of these operations listed; `None` if none lists any.
+fn entries<'a>(ops: impl Iterator<Item = &'a OpDoc>) -> Option<u64> {
+    let listed = ops.filter_map(|op| op.entries);
+    listed.reduce(u64::saturating_add)
 }
 
 fn record(
@@ -211,6 +223,7 @@ fn record(
         or_empty(cells.reached.map(|of| of.requested_ops_per_s)),
         or_empty(cells.reached.map(|of| of.mean_percent)),
         or_empty(cells.reached.map(|of| of.slowest_percent)),
+        or_empty(cells.entries),
     ]
 }
 
