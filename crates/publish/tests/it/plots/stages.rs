@@ -106,6 +106,19 @@ fn stages_follow_one_another_in_time() {
     assert!(svg.contains("time since the window opened, min"), "{svg}");
 }
 
+/// Percentiles and the course of the window are of one stage, whose time begins with it.
+#[test]
+fn plots_of_one_stage_name_it() {
+    let study = study(&[("NAS", run(day()))]);
+    for name in ["percentiles", "time-median", "time-p99"] {
+        let plot = plot(&study, &format!("01-file-server-{name}"));
+        let title = &plot.title;
+        assert!(title.ends_with(" at stage 3 (500 clients)"), "{title}");
+        let is_over_time = name.starts_with("time-");
+        assert_eq!(plot.x.title == "time since the stage began", is_over_time);
+    }
+}
+
 #[test]
 fn a_rate_that_stages_ask_for_stands_beside_the_one_that_was_reached() {
     let mut points = day();
