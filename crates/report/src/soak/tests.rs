@@ -1,0 +1,45 @@
+use super::*;
+
+fn samples(values: impl IntoIterator<Item = f64>) -> Vec<RowValue> {
+    let values = values.into_iter().enumerate();
+    values
+        .map(|(at, value)| RowValue {
+            at_s: at as f64 * 60.0,
+            value,
+        })
+        .collect()
+}
+
+/// The formulas are those of Gilbert, "Statistical Methods for Environmental Pollution
+/// Monitoring" (1987), 16.4. The expected values were computed from them by hand.
+#[test]
+fn an_order_without_a_trend_is_likely_and_a_rising_one_is_not() {
+    let rising = mann_kendall(&samples((0..10).map(f64::from)));
+    // S = 45, variance = 10 * 9 * 25 / 18 = 125, z = 44 / sqrt(125) = 3.9355.
+    assert!((rising - 8.303e-5).abs() < 1e-7, "{rising}");
+    let falling = mann_kendall(&samples((0..10).rev().map(f64::from)));
+    assert!((rising - falling).abs() < 1e-15);
+    assert_eq!(mann_kendall(&samples([5.0; 12])), 1.0);
+    let mixed = mann_kendall(&samples([3.0, 1.0, 4.0, 1.0, 5.0, 9.0, 2.0, 6.0, 5.0, 3.0]));
+    // S = 12, ties of three pairs: variance = (2250 - 3 * 18) / 18 = 122, z = 11 / 11.045.
+    assert!((mixed - 0.31930).abs() < 1e-4, "{mixed}");
+}
+
+#[test]
+fn slopes_and_the_beginning_of_a_drift_are_found() {
+    let flat_then_rising = (0..30).map(|at| {
+        if at < 20 {
+            100.0 + f64::from(at % 3)
+        } else {
+            110.0 + f64::from(at)
+        }
+    });
+    let all = samples(flat_then_rising);
+    assert_eq!(since(&all, 6, Bad::Up), 20.0 * 60.0);
+    let line = samples((0..9).map(|at| 7.0 + 2.0 * f64::from(at)));
+    let slopes =
+        pairs(&line).map(|(one, other)| (other.value - one.value) / (other.at_s - one.at_s));
+    assert!((median(slopes).unwrap() - 2.0 / 60.0).abs() < 1e-12);
+    assert_eq!(median([4.0, 1.0].into_iter()), Some(2.5));
+    assert_eq!(median([].into_iter()), None);
+}
