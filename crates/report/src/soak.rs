@@ -5,6 +5,9 @@
 //! the median of the slopes between all pairs of rows (Sen 1968), which a few bad rows do not
 //! move.
 
+use std::time::Duration;
+
+use smbench_model::units::format_duration;
 use statrs::distribution::{ContinuousCDF as _, Normal};
 
 use crate::doc::{LoadPointDoc, RunDoc, SoakDoc, TrendDoc};
@@ -154,7 +157,7 @@ impl SoakDoc {
     /// Says whether anything drifted, one sentence each.
     #[must_use]
     pub fn sentences(&self) -> Vec<String> {
-        let length = units::seconds(self.length_s);
+        let length = time(self.length_s);
         match self.steady {
             None => vec![format!(
                 "{} rows are too few to tell a trend: {ROWS_MIN} are needed",
@@ -237,13 +240,19 @@ impl TrendDoc {
         let per_hour = self
             .percent_per_hour
             .map_or_else(String::new, |percent| format!(", {percent:+.1} % per hour"));
-        let since = units::seconds(self.since_s.unwrap_or_default());
+        let since = time(self.since_s.unwrap_or_default());
         format!(
             "{name} drifted from {} to {}{per_hour}, since {since}",
             print(self.first),
             print(self.last)
         )
     }
+}
+
+/// Formats a time as the length of a soak is written: `8h`, to the second.
+fn time(seconds: f64) -> String {
+    let whole = Duration::try_from_secs_f64(seconds.round());
+    format_duration(whole.unwrap_or(Duration::MAX))
 }
 
 /// Returns whether failed operations are all that is wrong with a row. The others have been

@@ -43,3 +43,31 @@ fn slopes_and_the_beginning_of_a_drift_are_found() {
     assert_eq!(median([4.0, 1.0].into_iter()), Some(2.5));
     assert_eq!(median([].into_iter()), None);
 }
+
+#[test]
+fn long_times_are_in_hours_and_minutes() {
+    let memory = TrendDoc {
+        name: "own_memory_bytes".to_owned(),
+        first: 20.0 * MIB,
+        last: 40.0 * MIB,
+        per_hour: 2.5 * MIB,
+        percent_per_hour: Some(12.5),
+        p: 1e-6,
+        drifts: true,
+        since_s: Some(5_399.6),
+    };
+    let soak = |steady, trends| SoakDoc {
+        rows: 480,
+        length_s: 28_800.0,
+        steady: Some(steady),
+        trends,
+    };
+    assert_eq!(
+        soak(true, Vec::new()).sentences(),
+        ["steady over 8h: no value of 480 rows drifted"]
+    );
+    assert_eq!(
+        soak(false, vec![memory]).sentences(),
+        ["memory of smbench drifted from 20 MiB to 40 MiB, +12.5 % per hour, since 1h 30m"]
+    );
+}
