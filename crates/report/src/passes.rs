@@ -106,6 +106,7 @@ impl RunDoc {
     /// - [`ServerDoc::otherwise`](crate::doc::ServerDoc::otherwise) lists how the server differed in other
     ///   documents.
     /// - A note says if another machine generated the load of some passes.
+    /// - Trends of soaks are left out, because each pass has its own.
     /// - Searches are joined as in [`FindDoc::pooled`](crate::doc::FindDoc::pooled).
     /// - The generator's number of CPUs is left out if it differs, because no share
     ///   of them would be right.
@@ -121,6 +122,7 @@ impl RunDoc {
         // They were judged on one document.
         all.conditions.clear();
         for pass in passes {
+            all.soak = None;
             all.server.add_pass(&pass.server);
             let mut notes = all.server.notes.iter();
             if is_from_elsewhere(&all, &pass) && !notes.any(|note| note == OTHER_MACHINE) {

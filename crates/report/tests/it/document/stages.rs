@@ -174,3 +174,15 @@ fn each_row_of_a_soak_is_judged() {
         "failed   ops/s < 5011: 5010 at stage 1 (8 clients)"
     );
 }
+
+/// Two soaks are two series over the same time, of which no order of values tells a trend.
+#[test]
+fn passes_of_a_soak_have_no_trends_together() {
+    let soak = doc(soak(|_, _| {}));
+    assert!(soak.soak.is_some());
+    let only = RunDoc::pooled(vec![soak.clone()]).unwrap();
+    assert_eq!(only.soak, soak.soak);
+    let passes = [1, 2].map(|pass| soak.clone().as_pass(pass));
+    let both = RunDoc::pooled(passes.into()).unwrap();
+    assert_eq!((both.passes(), both.soak), (2, None));
+}
