@@ -48,6 +48,12 @@ impl RunDoc {
     /// Returns whether two documents are of the same server in the same sessions, and
     /// of the same client.
     pub(crate) fn is_of_same_server_as(&self, other: &Self) -> bool {
+        self.plan.sessions == other.plan.sessions && self.has_same_terms_as(other)
+    }
+
+    /// Returns whether two documents are of the same server on the terms that were negotiated,
+    /// and of the same client.
+    pub(crate) fn has_same_terms_as(&self, other: &Self) -> bool {
         let (one, two) = (&self.server, &other.server);
         let is_embedded = one.place == ServerLocation::Embedded;
         one.place == two.place
@@ -58,7 +64,6 @@ impl RunDoc {
             // Older documents do not say what is known of writes.
             && one.write.zip(two.write).is_none_or(|(one, two)| one == two)
             && self.plan.generator == other.plan.generator
-            && self.plan.sessions == other.plan.sessions
             && self.tool == other.tool
     }
 

@@ -37,7 +37,7 @@ pub use cpu::{generator_cpu, server_cpu};
 pub use failover::{blackouts, failover, failover_in_brief};
 pub use header::facts;
 pub use in_flight::reason_in_brief;
-pub use interference::interference;
+pub use interference::{interference, runs_alone};
 pub use intervals::repeats;
 pub use jobs::jobs;
 pub use load_units::load_units;

@@ -1,4 +1,5 @@
-//! The populations of a profile: throughput and response times, with a line for each.
+//! The populations of a profile: throughput and response times, with a line for each, and how they
+//! disturb one another.
 //!
 //! Each population of a server stands where other parts of a report have a server, with its part of
 //! each load point.
@@ -6,6 +7,9 @@
 use smbench_report::RunDoc;
 use smbench_report::curve::Curve;
 use smbench_report::doc::LoadPointDoc;
+use smbench_report::study::Study;
+use smbench_report::table::Table;
+use smbench_report::text;
 
 use super::profile::{MeasuredServer, ProfileContent};
 use super::{curves, latency};
@@ -20,8 +24,8 @@ struct PlottedPopulation<'a> {
     points: Vec<LoadPointDoc>,
 }
 
-/// Returns the section with the plots; it is empty unless a run has several populations.
-pub(super) fn part(profile: &ProfileContent<'_>) -> Section {
+/// Returns the section; it is empty unless a run has several populations.
+pub(super) fn part(study: &Study, profile: &ProfileContent<'_>) -> Section {
     let of_server = |server| populations(server, profile.servers.len());
     let populations: Vec<_> = profile.servers.iter().flat_map(of_server).collect();
     let name = format!("{} by population", profile.name);
@@ -50,7 +54,22 @@ pub(super) fn part(profile: &ProfileContent<'_>) -> Section {
     let blocks = at_a_load.into_iter().flat_map(|part| part.blocks);
     let is_plot = |block: &ReportBlock| matches!(block, ReportBlock::Plot(_));
     part.blocks.extend(blocks.filter(is_plot));
+    let tables = profile.servers.iter();
+    let tables = tables.filter_map(|server| interference(study, server));
+    tables.for_each(|table| part.table(table));
     part
+}
+
+/// Sets each population alone beside all together; `None` unless the study has a run of one alone.
+fn interference(study: &Study, server: &MeasuredServer<'_>) -> Option<Table> {
+    let all = study.results.iter().map(|result| &result.run);
+    let alone = text::runs_alone(server.run, all);
+    alone.first()?;
+    let table = text::interference(alone, server.run)?;
+    Some(Table {
+        title: format!("{}: {}", server.name, table.title),
+        ..table
+    })
 }
 
 /// Returns the populations of a server, one of `servers`; none unless it has several.

@@ -18,7 +18,7 @@ pub(super) fn section(study: &Study, profile: &ProfileContent<'_>) -> Section {
         section.text(format!("Not measured: {}.", profile.missing.join("; ")));
     }
     section.part(curves::part(profile));
-    section.part(populations::part(profile));
+    section.part(populations::part(study, profile));
     section.part(summary::beyond_the_peaks(study, profile));
     section.part(latency::percentiles(profile));
     section.part(latency::over_time(profile));

@@ -1,22 +1,66 @@
 //! How populations disturb one another: each alone, and beside the others.
 
+use std::cmp::Reverse;
+
 use crate::curve::{Curve, CurveRow};
-use crate::doc::{PopulationDoc, RunDoc};
+use crate::doc::{PlanSessionsDoc, PopulationDoc, RunDoc};
 use crate::doubt::Doubt;
 use crate::population::PopulationRow;
 use crate::table::{Cell, Column, Table};
 use crate::units;
 
+/// Returns the runs of single populations of a run among others on its server, the latest before
+/// it first; none unless the run has several populations.
+#[must_use]
+pub fn runs_alone<'a>(
+    together: &RunDoc,
+    others: impl IntoIterator<Item = &'a RunDoc>,
+) -> Vec<&'a RunDoc> {
+    // A population may have these options of its own.
+    let sessions = |of: &RunDoc| PlanSessionsDoc {
+        oplock: None,
+        source_ip: None,
+        ..of.plan.sessions.clone()
+    };
+    let populations = &together.plan.populations;
+    let is_part = |of: &RunDoc| match &of.plan.populations[..] {
+        [only] => populations.len() > 1 && populations.iter().any(|one| is_same(one, only)),
+        _ => false,
+    };
+    let others = others.into_iter().filter(|of| {
+        of.started <= together.started
+            && of.label == together.label
+            && is_part(of)
+            && of.has_same_terms_as(together)
+            && sessions(of) == sessions(together)
+    });
+    let mut alone: Vec<_> = others.collect();
+    alone.sort_by_key(|of| Reverse(&of.started));
+    alone
+}
+
+/// Returns whether the clients of two populations do the same, however many they are.
+fn is_same(one: &PopulationDoc, other: &PopulationDoc) -> bool {
+    let of_one = PopulationDoc {
+        share: other.share,
+        clients: other.clients.clone(),
+        bytes_on_share: other.bytes_on_share,
+        ..one.clone()
+    };
+    of_one == *other
+}
+
 /// Returns a row for each population at each load point: what it did alone, and what it did
 /// together with the others. `alone` has the runs of the populations. A run that is missing has
 /// empty cells. `None` if the run has no load points or no populations.
 #[must_use]
-pub fn interference(alone: &[RunDoc], together: &RunDoc) -> Option<Table> {
+pub fn interference<'a>(
+    alone: impl IntoIterator<Item = &'a RunDoc>,
+    together: &RunDoc,
+) -> Option<Table> {
     let curve = Curve::of(&together.load_points);
-    let curves: Vec<_> = alone
-        .iter()
-        .map(|doc| Curve::of(&doc.load_points))
-        .collect();
+    let alone = alone.into_iter();
+    let curves: Vec<_> = alone.map(|doc| Curve::of(&doc.load_points)).collect();
     let of_several = curve.rows.len() > 1;
     let marked = |row: &CurveRow<'_>, doubt: Doubt| {
         if row.is_valid() { doubt.mark() } else { "! " }

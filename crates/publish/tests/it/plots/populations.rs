@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use smbench_publish::plot::Plot;
-use smbench_publish::report;
-use smbench_report::doc::{LoadPointDoc, PopulationPointDoc};
+use smbench_publish::{report, to_markdown};
+use smbench_report::RunDoc;
+use smbench_report::doc::{LoadPointDoc, LoopDoc, PopulationDoc, PopulationPointDoc};
 use smbench_report::study::Study;
 
 use super::{numbers, plot};
@@ -45,6 +46,35 @@ fn company(clients: u32) -> LoadPointDoc {
         populations: vec![population("office", office), population("backup", backup)],
         ..point(clients, 1, of_office + 300.0, 400_000)
     }
+}
+
+/// Returns a run of a load point, with the populations of that in its plan.
+fn planned(load_point: LoadPointDoc) -> RunDoc {
+    let mut run = run(vec![load_point]);
+    let populations = run.load_points[0].populations.iter();
+    let populations = populations.map(|population| PopulationDoc {
+        name: population.name.clone(),
+        profile: "file-server".to_owned(),
+        share: None,
+        per_unit: None,
+        clients: vec![population.clients],
+        workload: run.plan.workload.clone(),
+        outstanding: run.plan.outstanding,
+        pacing: LoopDoc::Closed,
+        rate_per_s: None,
+        rate_scope: None,
+        arrivals: None,
+        think_time_s: None,
+        think_distribution: None,
+        ramp: None,
+        start_s: None,
+        oplock: None,
+        source_ip: None,
+        verify: run.plan.verify,
+        bytes_on_share: 0,
+    });
+    run.plan.populations = populations.collect();
+    run
 }
 
 fn names(plot: &Plot) -> Vec<&str> {
@@ -127,4 +157,28 @@ fn a_run_of_one_population_has_no_plots_by_population() {
     let none = point(20, 1, 300.0, 400_000);
     let study = study(&[("NAS", run(vec![only, none]))]);
     assert_eq!(plots(&study), [""; 0]);
+}
+
+#[test]
+fn each_population_alone_stands_beside_all_together() {
+    let office = point(4, 1, 800.0, 100_000);
+    let alone = LoadPointDoc {
+        populations: vec![population("office", office.clone())],
+        ..office
+    };
+    let mut study = study(&[("together", planned(company(8))), ("alone", planned(alone))]);
+    study.doc.profiles = vec!["company".to_owned(), "company-office".to_owned()];
+    study.results[1].profile = 1;
+    let title = "**together: each population alone, and together with the others**";
+    let text = to_markdown(&report(&study));
+    let (_, table) = text.split_once(title).unwrap();
+    let row = table.lines().find(|line| line.starts_with("| office "));
+    let row = row.unwrap();
+    assert!(
+        row.starts_with("| office | 4 | 24000 | 12000 | 0.50 |"),
+        "{row}"
+    );
+    assert_eq!(text.matches("each population alone").count(), 1);
+    study.results[1].run.label = Some("other".to_owned());
+    assert!(!to_markdown(&report(&study)).contains("each population alone"));
 }

@@ -13,7 +13,7 @@ use smbench_model::record::{
 use smbench_model::work::Population;
 use smbench_protocol::NtStatus;
 use smbench_report::compare::{Input, compare};
-use smbench_report::text::{interference, operations_of_populations, populations};
+use smbench_report::text::{interference, operations_of_populations, populations, runs_alone};
 use smbench_report::{Curve, RunDoc, Threshold, render, write_csv};
 
 use super::json;
@@ -338,6 +338,35 @@ fn interference_sets_a_population_alone_beside_the_others() {
     factor: together, divided by alone
     ");
     assert!(interference(&[], &document(&curve())).is_none());
+}
+
+#[test]
+fn runs_of_single_populations_are_found_among_others() {
+    let together = document(&company(&[8]));
+    let alone = |index: usize, started: &str| RunDoc {
+        started: started.to_owned(),
+        ..document(&RunRecord {
+            load_points: vec![point(4, 1, 800)],
+            plan: company(&[8]).plan.alone().nth(index).unwrap(),
+            ..company(&[8])
+        })
+    };
+    let of_another_server = |mut doc: RunDoc| {
+        doc.server.url = "smb://bench@other.example/data".to_owned();
+        doc
+    };
+    let others = [
+        alone(0, "2025-12-31T00:00:00Z"),
+        alone(0, "2026-01-02T00:00:00Z"),
+        alone(1, "2026-01-01T00:00:00Z"),
+        alone(0, "2026-01-03T00:00:00Z"),
+        of_another_server(alone(1, "2026-01-02T00:00:00Z")),
+        together.clone(),
+    ];
+    let found = runs_alone(&together, &others);
+    let started: Vec<_> = found.iter().map(|of| &of.started[..10]).collect();
+    assert_eq!(started, ["2026-01-02", "2026-01-01", "2025-12-31"]);
+    assert!(runs_alone(&others[1], &others).is_empty());
 }
 
 /// A run with further load points is compared where both have one. Other shares are other work.
