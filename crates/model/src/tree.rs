@@ -104,16 +104,10 @@ pub enum TreeProblem {
     #[error("a fan-out of 0 leaves no directory below the root: give 1 or more")]
     FanOutZero,
     /// Depth and fan-out hold fewer directories.
-    #[error(
-        "depth {depth} and fan-out {fan_out} hold {held} directories, not {directories}: give {advice}"
-    )]
+    #[error("{room}, not {directories}: give {advice}")]
     TooShallow {
-        /// Levels below the root.
-        depth: u32,
-        /// Directories in a directory.
-        fan_out: u32,
-        /// Number of directories that fit.
-        held: u64,
+        /// Which of the two was given, and the number of directories that fit.
+        room: String,
         /// Number of directories.
         directories: u32,
         /// The smallest changes that make room.

@@ -209,6 +209,10 @@ fn wrong_options_are_named() {
             &["--directories=1000", "--depth=2", "--fan-out=3"][..],
             "depth 2 and fan-out 3 hold 13 directories, not 1000: give depth 6 or fan-out 32",
         ),
+        (
+            &["--directories=10", "--depth=0"],
+            "depth 0 holds 1 directory, not 10: give depth 1",
+        ),
         (&["--sizes=4KiB:x"], "is no list of sizes"),
         (&["--files=20000000"], "is not from 0 to 10000000"),
         (&["--name-length=0"], "lengths from 0 to 0"),

@@ -206,10 +206,20 @@ fn spread(shape: &TreeShape) -> Result<Vec<LevelShape>, TreeProblem> {
         }
         next = here * u64::from(fan_out);
     }
+    // A fan-out that nobody gave is none to blame.
+    let is_given = shape.depth.is_none() || shape.fan_out.is_some();
+    let given = if is_given {
+        format!("depth {depth} and fan-out {fan_out} hold")
+    } else {
+        format!("depth {depth} holds")
+    };
+    let directories = if made == 1 {
+        "directory"
+    } else {
+        "directories"
+    };
     Err(TreeProblem::TooShallow {
-        depth,
-        fan_out,
-        held: made,
+        room: format!("{given} {made} {directories}"),
         directories: count,
         advice: advice(count, depth, fan_out),
     })

@@ -182,12 +182,12 @@ fn a_tree_that_does_not_fit_is_refused_with_both_numbers_and_the_smallest_fix() 
     assert!(message(Some(5), Some(3)).is_err());
     assert_eq!(
         message(Some(0), Some(3)).unwrap_err(),
-        "depth 0 and fan-out 3 hold 1 directories, not 1000: give depth 6"
+        "depth 0 and fan-out 3 hold 1 directory, not 1000: give depth 6"
     );
     assert_eq!(message(Some(1), None), Ok(()));
     assert_eq!(
         message(Some(0), None).unwrap_err(),
-        "depth 0 and fan-out 1000 hold 1 directories, not 1000: give depth 1"
+        "depth 0 holds 1 directory, not 1000: give depth 1"
     );
     assert_eq!(
         message(None, Some(1)).unwrap_err(),
