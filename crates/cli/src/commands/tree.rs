@@ -9,7 +9,7 @@ use smbench_engine::Cancel;
 use smbench_engine::prepared::TreeServer;
 use smbench_engine::run::SessionError;
 use smbench_model::tree::{
-    CheckedTree, PreparedTree, Tree, TreeNames, TreeProgress, TreeShape, TreeStage,
+    CheckedTree, PreparedTree, Tree, TreeDifference, TreeNames, TreeProgress, TreeShape, TreeStage,
 };
 use smbench_report::units::{bytes, counted, plain, rate};
 
@@ -139,11 +139,19 @@ fn judged(checked: &CheckedTree) -> Result<Exit, Failure> {
         ))?;
         return Ok(Exit::Done);
     };
-    complain(format!(
-        "{}; smbench tree prepare makes what is missing",
-        plain(&difference.to_string())
-    ));
+    complain(plain(&difference.to_string()) + remedy(difference));
     Ok(Exit::Failed)
+}
+
+/// Returns what corrects a difference, as the end of a sentence; nothing if only the server can.
+const fn remedy(difference: &TreeDifference) -> &'static str {
+    match difference {
+        TreeDifference::Missing(_) | TreeDifference::Size { .. } => {
+            "; the same `smbench tree prepare` makes the tree whole"
+        }
+        TreeDifference::Foreign(_) => "; move it away first",
+        TreeDifference::Twice(_) => "",
+    }
 }
 
 #[expect(
@@ -240,6 +248,26 @@ fn time(seconds: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_what_prepare_corrects_is_left_to_it() {
+        let path = || r"smbench-tree\tree\a".to_owned();
+        let size = TreeDifference::Size {
+            path: path(),
+            found: 9,
+            bytes: 10,
+        };
+        for (difference, makes_whole) in [
+            (TreeDifference::Missing(path()), true),
+            (size, true),
+            // `prepare` refuses a tree with such an entry.
+            (TreeDifference::Foreign(path()), false),
+            (TreeDifference::Twice(path()), false),
+        ] {
+            let remedy = remedy(&difference);
+            assert_eq!(remedy.contains("tree prepare"), makes_whole, "{remedy}");
+        }
+    }
 
     #[test]
     fn a_stage_shows_its_rate_and_the_time_left() {

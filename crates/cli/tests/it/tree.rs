@@ -77,7 +77,8 @@ fn a_tree_is_made_checked_repaired_and_removed() {
     fs::remove_file(gone).unwrap();
     let said = tree(&place, &samba, "check", &[]);
     let name = gone.file_name().unwrap().to_str().unwrap();
-    said.failed_with(1, &[&format!("{name}' is missing")]);
+    let missing = format!("{name}' is missing; the same `smbench tree prepare` makes");
+    said.failed_with(1, &[&missing]);
     fs::write(cut, "").unwrap();
     let said = tree(&place, &samba, "prepare", &SHAPE);
     said.succeeded();
@@ -102,6 +103,10 @@ fn a_tree_is_made_checked_repaired_and_removed() {
         assert_ne!(said.code(), Some(0), "{command}: {said:?}");
         assert!(
             said.stderr.contains(r"\report.txt' "),
+            "{command}: {said:?}"
+        );
+        assert!(
+            said.stderr.contains("move it away first"),
             "{command}: {said:?}"
         );
     }
