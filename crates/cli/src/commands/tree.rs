@@ -67,12 +67,11 @@ fn prepare(args: &TreePrepareArgs) -> Result<Exit, Failure> {
     let tree = Tree::new(shape(&args.shape)?);
     let tree = Arc::new(tree.map_err(|problem| Failure::Usage(problem.to_string()))?);
     let args = &args.tree;
-    let begin = Instant::now();
     let remedy = "; what was written stays, and the same command continues";
     let prepared = work(args, remedy, |server| server.prepare(&tree))?;
     match prepared {
         Ok(prepared) => {
-            print(&describe(&tree, &prepared, begin.elapsed()))?;
+            print(&describe(&tree, &prepared))?;
             Ok(Exit::Done)
         }
         Err(SessionError::Interrupted) => {
@@ -89,7 +88,7 @@ fn prepare(args: &TreePrepareArgs) -> Result<Exit, Failure> {
     }
 }
 
-fn describe(tree: &Tree, prepared: &PreparedTree, took: Duration) -> String {
+fn describe(tree: &Tree, prepared: &PreparedTree) -> String {
     let mut text = format!(
         "{} in {}, {}, up to {} below the root, in {}\n",
         counted(tree.files().into(), "file"),
@@ -101,7 +100,7 @@ fn describe(tree: &Tree, prepared: &PreparedTree, took: Duration) -> String {
     if prepared.found > 0 {
         text += &format!("{} whole already\n", counted(prepared.found.into(), "file"));
     }
-    let seconds = took.as_secs_f64().max(1e-9);
+    let seconds = prepared.took.as_secs_f64().max(1e-9);
     text += &match prepared.written {
         0 => "no file written\n".to_owned(),
         written => format!(
@@ -267,6 +266,23 @@ mod tests {
             let remedy = remedy(&difference);
             assert_eq!(remedy.contains("tree prepare"), makes_whole, "{remedy}");
         }
+    }
+
+    /// The rest of a preparation that goes on is a listing of what is there.
+    #[test]
+    fn the_rate_of_files_is_that_of_their_writing() {
+        let tree = Tree::new(TreeShape::default()).unwrap();
+        let prepared = PreparedTree {
+            directory: "smbench-tree".to_owned(),
+            found: 900,
+            written: 100,
+            bytes: 409_600,
+            took: Duration::from_millis(500),
+        };
+        let text = describe(&tree, &prepared);
+        let expected = "900 files whole already\n\
+                        100 files and 400 KiB written in 0.50 s: 200 files/s\n";
+        assert!(text.ends_with(expected), "{text}");
     }
 
     #[test]

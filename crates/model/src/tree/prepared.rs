@@ -1,5 +1,7 @@
 //! A tree that was prepared on a share: its description there, and what can be wrong.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -70,6 +72,8 @@ pub struct PreparedTree {
     pub written: u32,
     /// Bytes written.
     pub bytes: u64,
+    /// Time in which they were written, without that for directories and listings.
+    pub took: Duration,
 }
 
 /// The result of a comparison of a tree with its description.

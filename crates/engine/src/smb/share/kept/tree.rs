@@ -9,6 +9,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 use smbench_model::contents::block::{Salt, Stamp};
 use smbench_model::tree::{
@@ -24,6 +25,7 @@ use super::manifest::{read_start, write_text};
 use super::scan::{Scan, TreeOnShare};
 use super::{Missing, claim, new_salt};
 use crate::machine::cancel::Cancel;
+use crate::machine::clock;
 use crate::smb::session::{Endpoint, SessionError};
 use crate::smb::share::files::join;
 use crate::smb::share::names::{MARKER, TREE_DIRECTORY, TREE_MANIFEST, TREE_ROOT};
@@ -138,24 +140,34 @@ pub(crate) async fn prepare_tree(
         write_text(&mut workspace, TREE_MANIFEST, &manifest.to_json()).await?;
     }
     workspace.remove().await?;
-    let (found, bytes) = made?;
+    let TreeMade { found, bytes, took } = made?;
     Ok(PreparedTree {
         directory,
         found,
         written: tree.files() - found,
         bytes,
+        took,
     })
 }
 
-/// Makes the missing parts of a tree. Returns the number of files that were complete, and the
-/// bytes written.
+/// What was done to make a tree.
+pub(super) struct TreeMade {
+    /// Number of files that were complete.
+    found: u32,
+    /// Bytes of the others.
+    bytes: u64,
+    /// Time in which these were written.
+    took: Duration,
+}
+
+/// Makes the missing parts of a tree.
 pub(super) async fn make_tree(
     endpoint: &Endpoint,
     on_share: &TreeOnShare,
     salt: Salt,
     goes_on: bool,
     work: TreeWork<'_>,
-) -> Result<(u32, u64), SessionError> {
+) -> Result<TreeMade, SessionError> {
     let endpoint = endpoint.with_credit_target(charge_for(PREPARE_WRITE_LEN) + 1);
     let tree = &on_share.tree;
     let mut crew = Crew::open(&endpoint, work.sessions, work.cancel).await?;
@@ -193,10 +205,16 @@ pub(super) async fn make_tree(
         Ok(())
     };
     let mut tell = teller(TreeStage::Files, tree.files(), &done, work.progress);
+    let begin = clock::now();
     crew.each(0..tree.files(), FILES_AT_ONCE, make, &mut tell)
         .await?;
+    let took = clock::now().since(begin).into();
     crew.log_off().await;
-    Ok((found, bytes.get()))
+    Ok(TreeMade {
+        found,
+        bytes: bytes.get(),
+        took,
+    })
 }
 
 /// Makes the directories of a tree, level by level.
