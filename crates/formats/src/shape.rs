@@ -69,6 +69,17 @@ pub struct MeasuredTree {
     levels: Vec<LevelShape>,
     names: BTreeMap<usize, u32>,
     sizes: BTreeMap<u64, u32>,
+    /// Directories that are too deep for a tree, and the files in them.
+    deeper: LevelShape,
+}
+
+/// The shape of a tree that was measured, and what the shape lacks of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MeasuredShape {
+    /// The shape.
+    pub shape: TreeShape,
+    /// Directories that are too deep for a tree, and the files in them. They are left out.
+    pub deeper: LevelShape,
 }
 
 impl MeasuredTree {
@@ -79,34 +90,50 @@ impl MeasuredTree {
         &mut self.levels[level]
     }
 
-    /// Adds a directory of a level, from 0 for the root.
-    pub fn directory(&mut self, level: usize) {
-        let directories = &mut self.level(level).directories;
+    /// Whether directories of a level are deeper than those of any tree.
+    #[must_use]
+    pub const fn is_too_deep(level: usize) -> bool {
+        level > TREE_DEPTH_MAX as usize
+    }
+
+    /// Adds a directory of a level, from 0 for the root, whose name is empty. One that is too
+    /// deep is only counted.
+    pub fn directory(&mut self, level: usize, name: &str) {
+        let directories = if Self::is_too_deep(level) {
+            &mut self.deeper.directories
+        } else {
+            self.name(name);
+            &mut self.level(level).directories
+        };
         *directories = directories.saturating_add(1);
     }
 
-    /// Adds a file of this size in a directory of a level.
-    pub fn file(&mut self, level: usize, bytes: u64) {
+    /// Adds a file of this size in a directory of a level. One that is too deep is only counted.
+    pub fn file(&mut self, level: usize, name: &str, bytes: u64) {
+        if Self::is_too_deep(level) {
+            self.deeper.files = self.deeper.files.saturating_add(1);
+            return;
+        }
+        self.name(name);
         let files = &mut self.level(level).files;
         *files = files.saturating_add(1);
         let count = self.sizes.entry(bytes).or_default();
         *count = count.saturating_add(1);
     }
 
-    /// Adds a name of this many characters.
-    pub fn name(&mut self, length: usize) {
-        let count = self
-            .names
-            .entry(length.clamp(1, NAME_LENGTH_MAX))
-            .or_default();
-        *count = count.saturating_add(1);
+    fn name(&mut self, name: &str) {
+        if !name.is_empty() {
+            let length = name.chars().count().min(NAME_LENGTH_MAX);
+            let count = self.names.entry(length).or_default();
+            *count = count.saturating_add(1);
+        }
     }
 
     /// Returns the description of trees like this one.
     ///
     /// # Errors
     /// When it has too many entries.
-    pub fn shape(self) -> Result<TreeShape, ShapeError> {
+    pub fn shape(self) -> Result<MeasuredShape, ShapeError> {
         if self.levels.is_empty() {
             return Err(ShapeError::Tree("it has no level".to_owned()));
         }
@@ -134,7 +161,10 @@ impl MeasuredTree {
             ..TreeShape::default()
         };
         match Tree::new(shape.clone()) {
-            Ok(_) => Ok(shape),
+            Ok(_) => Ok(MeasuredShape {
+                shape,
+                deeper: self.deeper,
+            }),
             Err(problem) => Err(ShapeError::Tree(problem.to_string())),
         }
     }
@@ -183,7 +213,7 @@ pub fn write(shape: &TreeShape) -> String {
 ///
 /// # Errors
 /// When a line is not understood, or the shape is not that of a tree.
-pub fn read(bytes: &[u8]) -> Result<TreeShape, ShapeError> {
+pub fn read(bytes: &[u8]) -> Result<MeasuredShape, ShapeError> {
     let mut measured = MeasuredTree::default();
     let mut is_shape = None;
     for (at, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
@@ -231,7 +261,7 @@ impl MeasuredTree {
         match fields[..] {
             ["level", level, directories, files] => {
                 let level: usize = level.parse().ok()?;
-                if level > TREE_DEPTH_MAX as usize {
+                if Self::is_too_deep(level) {
                     return None;
                 }
                 *self.level(level) = LevelShape {
@@ -255,7 +285,7 @@ impl MeasuredTree {
     }
 
     /// Adds a line of a listing. Links and other entries that are neither files nor directories
-    /// are left out, and so are directories deeper than a tree can be.
+    /// are left out.
     fn listed(&mut self, text: &str) -> Option<()> {
         let mut fields = text.splitn(3, '\t');
         let (of, bytes, path) = (fields.next()?, fields.next()?, fields.next()?);
@@ -266,17 +296,9 @@ impl MeasuredTree {
         }
         let names = || path.split('/').filter(|name| !["", "."].contains(name));
         let level = names().count();
-        let length = names().next_back().map(|name| name.chars().count());
-        match (of, length) {
-            ("d", _) if level > TREE_DEPTH_MAX as usize => {}
-            ("d", length) => {
-                self.directory(level);
-                length.into_iter().for_each(|length| self.name(length));
-            }
-            ("f", Some(length)) if level <= TREE_DEPTH_MAX as usize + 1 => {
-                self.name(length);
-                self.file(level - 1, bytes);
-            }
+        match (of, names().next_back()) {
+            ("d", name) => self.directory(level, name.unwrap_or_default()),
+            ("f", Some(name)) => self.file(level - 1, name, bytes),
             ("f", None) => return None,
             _ => {}
         }
@@ -285,98 +307,4 @@ impl MeasuredTree {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn measured() -> MeasuredTree {
-        let mut measured = MeasuredTree::default();
-        for (level, directories, files) in [(0, 1, 2), (1, 3, 40), (2, 5, 0)] {
-            (0..directories).for_each(|_| measured.directory(level));
-            (0..files).for_each(|file| measured.file(level, file * 100));
-        }
-        [1, 8, 8, 300]
-            .into_iter()
-            .for_each(|length| measured.name(length));
-        measured
-    }
-
-    #[test]
-    fn a_shape_is_read_as_it_was_written() {
-        let shape = measured().shape().unwrap();
-        let text = write(&shape);
-        assert!(
-            text.contains(
-                "level\t1\t3\t40\nlevel\t2\t5\t0\nname\t1\t1\nname\t8\t2\nname\t255\t1\n"
-            )
-        );
-        assert_eq!(read(text.as_bytes()), Ok(shape));
-    }
-
-    #[test]
-    fn a_listing_has_the_shape_of_its_tree() {
-        let listing = "d\t4096\t\nd\t4096\tphotos\nf\t7\tphotos/one two.jpg\nl\t3\tlink\nf\t9\ta\n";
-        let mut same = MeasuredTree::default();
-        [0, 1].into_iter().for_each(|level| same.directory(level));
-        same.file(1, 7);
-        same.file(0, 9);
-        [6, 11, 1].into_iter().for_each(|length| same.name(length));
-        let same = same.shape();
-        assert_eq!(read(listing.as_bytes()), same);
-        let without_root = listing.split_once('\n').unwrap().1.replace('\n', "\r\n");
-        assert_eq!(read(without_root.as_bytes()), same);
-        for wrong in [
-            "\u{0}\u{1}",
-            "f\t7\t/srv/a",
-            "f 7 a",
-            "f\tx\ta",
-            "f\t7\t",
-            "d\t0\t../a",
-            "photos/one.jpg",
-        ] {
-            let text = wrong.to_owned();
-            assert_eq!(
-                read(wrong.as_bytes()),
-                Err(ShapeError::Listing { line: 1, text })
-            );
-        }
-    }
-
-    #[test]
-    fn many_sizes_are_joined_and_keep_their_bytes() {
-        let sizes: BTreeMap<u64, u32> = (0..5000).map(|size| (size * 37, 2)).collect();
-        let joined = joined(&sizes);
-        assert!(joined.len() <= SIZES_MAX, "{}", joined.len());
-        let bytes = |sizes: &[(u64, u32)]| -> f64 {
-            sizes
-                .iter()
-                .map(|&(bytes, count)| bytes as f64 * f64::from(count))
-                .sum()
-        };
-        let exact: Vec<_> = sizes.into_iter().collect();
-        let share = bytes(&joined) / bytes(&exact);
-        assert!((share - 1.0).abs() < 0.001, "{share}");
-    }
-
-    #[test]
-    fn what_is_no_shape_is_refused_with_its_line() {
-        for (text, line) in [
-            ("level\t0\t1", 1),
-            ("# a\nlevel 0 1 1\nsize x 1", 3),
-            ("name 256 1", 1),
-            ("level 33 1 1", 1),
-        ] {
-            let found = read(text.as_bytes()).unwrap_err();
-            assert!(
-                matches!(found, ShapeError::Line { line: at, .. } if at == line),
-                "{text}: {found}"
-            );
-        }
-        for text in ["", "level 0 2 1", "level 1 1 1", "level 0 1 4294967295"] {
-            let found = read(text.as_bytes());
-            assert!(
-                matches!(found, Err(ShapeError::Tree(_))),
-                "{text}: {found:?}"
-            );
-        }
-    }
-}
+mod tests;

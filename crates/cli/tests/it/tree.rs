@@ -178,6 +178,22 @@ fn a_tree_is_made_like_a_local_one() {
 }
 
 #[test]
+fn a_shape_says_what_it_leaves_out() {
+    let place = Place::new();
+    let like = place.path("like");
+    let levels = |count: usize| vec!["d"; count].join("/");
+    fs::create_dir_all(like.join(levels(34))).unwrap();
+    for level in [32, 33] {
+        fs::write(like.join(levels(level)).join("file"), "").unwrap();
+    }
+    let said = place.smbench(&["tree", "shape", text(&like)]);
+    assert_eq!(said.code(), Some(0), "{said:?}");
+    assert!(said.stdout.contains("level\t32\t1\t1\n"), "{said:?}");
+    let left_out = ": the shape leaves out 2 directories deeper than 32 levels, with 1 file\n";
+    assert!(said.stderr.ends_with(left_out), "{said:?}");
+}
+
+#[test]
 fn runs_use_a_prepared_tree_or_make_their_own() {
     let Some(samba) = samba() else { return };
     let (place, url) = (Place::new(), samba.url());
