@@ -21,6 +21,7 @@ use std::fmt::Write as _;
 
 use smbench_model::tree::{
     LevelShape, NameLengths, TREE_DEPTH_MAX, Tree, TreeNames, TreeShape, TreeSizes,
+    name_bytes_within,
 };
 use smbench_model::units::Size;
 use thiserror::Error;
@@ -80,6 +81,10 @@ pub struct MeasuredShape {
     pub shape: TreeShape,
     /// Directories that are too deep for a tree, and the files in them. They are left out.
     pub deeper: LevelShape,
+    /// Number of names that are longer than paths of this depth allow.
+    pub shortened: u32,
+    /// Characters that these names have in the shape.
+    pub longest: usize,
 }
 
 impl MeasuredTree {
@@ -129,14 +134,28 @@ impl MeasuredTree {
         }
     }
 
+    /// Shortens the names with more than this many characters. Returns their number.
+    fn shorten(&mut self, longest: usize) -> u32 {
+        let longer = self.names.split_off(&(longest + 1));
+        let shortened = longer.into_values().fold(0, u32::saturating_add);
+        if shortened > 0 {
+            let count = self.names.entry(longest).or_default();
+            *count = count.saturating_add(shortened);
+        }
+        shortened
+    }
+
     /// Returns the description of trees like this one.
     ///
     /// # Errors
     /// When it has too many entries.
-    pub fn shape(self) -> Result<MeasuredShape, ShapeError> {
-        if self.levels.is_empty() {
+    pub fn shape(mut self) -> Result<MeasuredShape, ShapeError> {
+        let Some(depth) = self.levels.len().checked_sub(1) else {
             return Err(ShapeError::Tree("it has no level".to_owned()));
-        }
+        };
+        // Paths of the original vary, but any path of a tree may have the longest names.
+        let longest = name_bytes_within(depth).min(NAME_LENGTH_MAX);
+        let shortened = self.shorten(longest);
         let sizes = joined(&self.sizes);
         let sizes = sizes
             .into_iter()
@@ -164,6 +183,8 @@ impl MeasuredTree {
             Ok(_) => Ok(MeasuredShape {
                 shape,
                 deeper: self.deeper,
+                shortened,
+                longest,
             }),
             Err(problem) => Err(ShapeError::Tree(problem.to_string())),
         }

@@ -45,6 +45,14 @@ pub const TREE_DEPTH_MAX: u32 = 32;
 /// below the limit of 4,096 bytes that servers on Linux have.
 const PATH_BYTES_MAX: usize = 3_000;
 
+/// Returns the bytes that the longest name may have in a tree with this many levels below the
+/// root, so that no path is too long.
+#[must_use]
+pub const fn name_bytes_within(depth: usize) -> usize {
+    // Each name has a separator.
+    (PATH_BYTES_MAX / (depth + 1)).saturating_sub(1)
+}
+
 /// The description of a tree. Equal descriptions make equal trees.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -187,9 +195,9 @@ impl Tree {
             levels,
             shape,
         };
-        let path = (tree.levels.depth() as usize + 1) * (tree.name_bytes_max() + 1);
-        if path > PATH_BYTES_MAX {
-            return Err(TreeProblem::Path(path));
+        let (depth, longest) = (tree.levels.depth() as usize, tree.name_bytes_max());
+        if longest > name_bytes_within(depth) {
+            return Err(TreeProblem::Path((depth + 1) * (longest + 1)));
         }
         Ok(tree)
     }

@@ -186,11 +186,17 @@ fn a_shape_says_what_it_leaves_out() {
     for level in [32, 33] {
         fs::write(like.join(levels(level)).join("file"), "").unwrap();
     }
+    fs::write(like.join("n".repeat(100)), "").unwrap();
     let said = place.smbench(&["tree", "shape", text(&like)]);
     assert_eq!(said.code(), Some(0), "{said:?}");
     assert!(said.stdout.contains("level\t32\t1\t1\n"), "{said:?}");
-    let left_out = ": the shape leaves out 2 directories deeper than 32 levels, with 1 file\n";
-    assert!(said.stderr.ends_with(left_out), "{said:?}");
+    assert!(said.stdout.contains("name\t89\t1\n"), "{said:?}");
+    for lost in [
+        ": the shape leaves out 2 directories deeper than 32 levels, with 1 file\n",
+        ": the shape shortens 1 name to 89 characters, so that no path is too long\n",
+    ] {
+        assert!(said.stderr.contains(lost), "{lost}: {said:?}");
+    }
 }
 
 #[test]

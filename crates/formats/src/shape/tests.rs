@@ -69,6 +69,23 @@ fn what_is_too_deep_is_counted() {
 }
 
 #[test]
+fn names_are_shortened_where_paths_would_be_too_long() {
+    let of = |depth: usize| {
+        let mut measured = MeasuredTree::default();
+        (0..=depth).for_each(|level| measured.directory(level, "d"));
+        for length in [12, 249, 250, 255] {
+            measured.file(0, &"n".repeat(length), 0);
+        }
+        measured.shape().unwrap()
+    };
+    assert_eq!((of(10).shortened, of(10).longest), (0, 255));
+    let found = of(11);
+    assert_eq!((found.shortened, found.longest), (2, 249));
+    let lengths: Vec<_> = found.shape.names.length.counts().collect();
+    assert_eq!(lengths, [(1, 12), (12, 1), (249, 3)]);
+}
+
+#[test]
 fn many_sizes_are_joined_and_keep_their_bytes() {
     let sizes: BTreeMap<u64, u32> = (0..5000).map(|size| (size * 37, 2)).collect();
     let joined = joined(&sizes);

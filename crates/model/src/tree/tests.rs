@@ -233,6 +233,28 @@ fn numbers_beyond_sense_are_refused() {
 }
 
 #[test]
+fn the_longest_names_of_a_depth_are_possible() {
+    for depth in [0, 10, 11, TREE_DEPTH_MAX] {
+        let tree = |length: usize| {
+            Tree::new(TreeShape {
+                fan_out: Some(1),
+                names: TreeNames {
+                    length: length.to_string().parse().unwrap(),
+                    ..TreeNames::default()
+                },
+                ..shape(depth + 1, 10)
+            })
+        };
+        let longest = name_bytes_within(depth as usize);
+        assert_eq!(tree(longest.min(255)).unwrap().depth(), depth);
+        if longest < 255 {
+            let problem = tree(longest + 1).unwrap_err();
+            assert!(matches!(problem, TreeProblem::Path(_)), "{problem}");
+        }
+    }
+}
+
+#[test]
 fn no_name_is_reserved() {
     let tree = Tree::new(TreeShape {
         names: TreeNames {

@@ -34,7 +34,14 @@ fn losses(found: &MeasuredShape) -> Vec<String> {
             counted(files.into(), "file")
         )
     });
-    deeper.into_iter().collect()
+    let shortened = (found.shortened > 0).then(|| {
+        format!(
+            "the shape shortens {} to {} characters, so that no path is too long",
+            counted(found.shortened.into(), "name"),
+            found.longest
+        )
+    });
+    deeper.into_iter().chain(shortened).collect()
 }
 
 fn read(file: &Path) -> Result<MeasuredShape, Failure> {
