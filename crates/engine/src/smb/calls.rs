@@ -6,12 +6,40 @@ use smbench_protocol::directory::Entry;
 
 use crate::smb::session::{SessionError, StepFailure};
 
-/// Maximum number of answers to one listing: enough for [`LISTING_NAMES_MAX`] names, where
-/// an answer has 50 of them. An answer of 64 KiB has room for 100 of the longest names.
-pub(crate) const LISTING_ANSWERS_MAX: u32 = 20_000;
+/// Names that an answer to a listing has at least, except the last one. An answer of 64 KiB has
+/// room for 100 of the longest names.
+const ANSWER_NAMES_MIN: usize = 50;
 /// Maximum number of names in one listing: far more than a run makes, and some
 /// hundred MiB of memory.
 pub(crate) const LISTING_NAMES_MAX: usize = 1_000_000;
+
+/// How much of a listing is read.
+#[derive(Clone, Copy)]
+pub(crate) struct ListingBounds {
+    /// Number of wanted names with which there are not too many of them yet.
+    pub(crate) most: usize,
+    /// Number of other names after which the listing may have no end.
+    pub(crate) others: usize,
+}
+
+impl ListingBounds {
+    /// Returns the bounds where up to `most` names are kept.
+    const fn keeping(most: usize) -> Self {
+        let others = LISTING_NAMES_MAX;
+        Self { most, others }
+    }
+
+    /// Returns the bounds where no name is kept, and this many are expected.
+    const fn expecting(names: usize) -> Self {
+        let others = names.saturating_add(LISTING_NAMES_MAX);
+        Self { most: 0, others }
+    }
+
+    /// Returns the maximum number of answers.
+    pub(crate) const fn answers(self) -> usize {
+        self.others.div_ceil(ANSWER_NAMES_MIN)
+    }
+}
 
 /// Type of the entry to delete.
 #[derive(Clone, Copy)]
@@ -38,12 +66,20 @@ impl Listing {
 pub(crate) struct NameFilter<'a> {
     wanted: &'a mut dyn FnMut(&Entry) -> bool,
     refused: usize,
+    others: usize,
 }
 
 impl<'a> NameFilter<'a> {
-    pub(crate) const fn new(wanted: &'a mut dyn FnMut(&Entry) -> bool) -> Self {
-        let refused = 0;
-        Self { wanted, refused }
+    pub(crate) const fn new(
+        wanted: &'a mut dyn FnMut(&Entry) -> bool,
+        bounds: ListingBounds,
+    ) -> Self {
+        let (refused, others) = (0, bounds.others);
+        Self {
+            wanted,
+            refused,
+            others,
+        }
     }
 
     /// Returns whether an entry is wanted.
@@ -55,7 +91,7 @@ impl<'a> NameFilter<'a> {
 
     /// Returns whether the listing may have no end, because it has too many other names.
     pub(crate) const fn is_exhausted(&self) -> bool {
-        self.refused > LISTING_NAMES_MAX
+        self.refused > self.others
     }
 }
 
@@ -148,15 +184,34 @@ pub(crate) trait FileCalls {
         most: usize,
         mut wanted: impl FnMut(&Entry) -> bool,
     ) -> Result<Listing, SessionError> {
-        self.list_wanted(doing, path, most, &mut wanted).await
+        let bounds = ListingBounds::keeping(most);
+        self.list_wanted(doing, path, bounds, &mut wanted).await
     }
 
-    /// Does the work of [`Self::list_some`].
+    /// Shows each entry of a directory to `see`, without `.` and `..`, and keeps none. More than
+    /// [`LISTING_NAMES_MAX`] beyond the `expected` ones are an error.
+    async fn see_each(
+        &mut self,
+        doing: &str,
+        path: &str,
+        expected: usize,
+        mut see: impl FnMut(&Entry),
+    ) -> Result<(), SessionError> {
+        let mut wanted = |entry: &Entry| {
+            see(entry);
+            false
+        };
+        let bounds = ListingBounds::expecting(expected);
+        let listed = self.list_wanted(doing, path, bounds, &mut wanted).await;
+        listed.map(|_| ())
+    }
+
+    /// Does the work of [`Self::list_some`] and [`Self::see_each`].
     async fn list_wanted(
         &mut self,
         doing: &str,
         path: &str,
-        most: usize,
+        bounds: ListingBounds,
         wanted: &mut dyn FnMut(&Entry) -> bool,
     ) -> Result<Listing, SessionError>;
 
@@ -178,4 +233,39 @@ pub(crate) trait FileCalls {
 
     /// Returns the error for a request about the share that failed.
     fn failed_call(&self, doing: &str, source: StepFailure) -> SessionError;
+}
+
+#[cfg(test)]
+mod tests {
+    use smbench_model::tree::TREE_FILES_MAX;
+    use smbench_protocol::command::FileTime;
+
+    use super::*;
+
+    /// Returns whether a listing ends after this many names of which none is kept.
+    fn ends(bounds: ListingBounds, names: usize) -> bool {
+        let entry = Entry {
+            name: "name".to_owned(),
+            end_of_file: 0,
+            is_directory: false,
+            created: FileTime(0),
+        };
+        let mut see = |_: &Entry| false;
+        let mut filter = NameFilter::new(&mut see, bounds);
+        let taken = (0..names).filter(|_| filter.takes(&entry)).count();
+        assert_eq!(taken, 0);
+        !filter.is_exhausted() && names <= bounds.answers() * ANSWER_NAMES_MIN
+    }
+
+    #[test]
+    fn a_directory_of_a_tree_may_have_more_names_than_others() {
+        let many = LISTING_NAMES_MAX * 3 / 2;
+        assert!(ends(ListingBounds::expecting(many), many));
+        // Files of others do not make the listing endless.
+        assert!(ends(ListingBounds::expecting(many), many + 10));
+        assert!(!ends(ListingBounds::keeping(0), many));
+        assert!(!ends(ListingBounds::expecting(10), many));
+        let largest = TREE_FILES_MAX as usize;
+        assert!(ListingBounds::expecting(largest).answers() * ANSWER_NAMES_MIN >= largest);
+    }
 }

@@ -13,9 +13,7 @@ use smbench_protocol::header::Command;
 use smbench_protocol::{FileId, NtStatus};
 
 use super::{Session, SessionError, StepFailure};
-use crate::smb::calls::{
-    EntryKind, FileCalls, LISTING_ANSWERS_MAX, Listing, ListingEnd, NameFilter,
-};
+use crate::smb::calls::{EntryKind, FileCalls, Listing, ListingBounds, ListingEnd, NameFilter};
 
 const LISTING_LEN: u32 = 64 * 1024;
 const ASKING: &str = "ask how much space is free";
@@ -125,7 +123,7 @@ impl FileCalls for Session {
         &mut self,
         doing: &str,
         path: &str,
-        most: usize,
+        bounds: ListingBounds,
         wanted: &mut dyn FnMut(&Entry) -> bool,
     ) -> Result<Listing, SessionError> {
         let request = CreateRequest {
@@ -134,8 +132,8 @@ impl FileCalls for Session {
         };
         let id = self.open_file(doing, &request).await?;
         let len = self.connection.negotiated().output_len(LISTING_LEN);
-        let (mut entries, mut filter) = (Vec::new(), NameFilter::new(wanted));
-        for _ in 0..LISTING_ANSWERS_MAX {
+        let (mut entries, mut filter) = (Vec::new(), NameFilter::new(wanted, bounds));
+        for _ in 0..bounds.answers() {
             let reply = self
                 .call(doing, Command::QueryDirectory, len, |out| {
                     directory::encode_request(id, len, out);
@@ -146,7 +144,7 @@ impl FileCalls for Session {
                     let some = directory::decode_response(&reply.message)
                         .map_err(|error| self.malformed(doing, error))?;
                     entries.extend(some.into_iter().filter(|entry| filter.takes(entry)));
-                    (entries.len() > most).then_some(ListingEnd::Cut)
+                    (entries.len() > bounds.most).then_some(ListingEnd::Cut)
                 }
                 NtStatus::NO_MORE_FILES | NtStatus::NO_SUCH_FILE => Some(ListingEnd::Whole),
                 status => return Err(self.refused(doing, status)),

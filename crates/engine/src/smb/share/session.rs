@@ -5,7 +5,7 @@ use smbench_protocol::directory::Entry;
 use smbench_protocol::{Dialect, FileId};
 use tokio::net::TcpStream;
 
-use crate::smb::calls::{EntryKind, FileCalls, Listing};
+use crate::smb::calls::{EntryKind, FileCalls, Listing, ListingBounds};
 use crate::smb::session::cifs::CifsSession;
 use crate::smb::session::{Endpoint, Session, SessionError, SetupSteps, StepFailure};
 
@@ -149,10 +149,10 @@ impl FileCalls for ShareSession {
         &mut self,
         doing: &str,
         path: &str,
-        most: usize,
+        bounds: ListingBounds,
         wanted: &mut dyn FnMut(&Entry) -> bool,
     ) -> Result<Listing, SessionError> {
-        either!(self, session => session.list_wanted(doing, path, most, wanted).await)
+        either!(self, session => session.list_wanted(doing, path, bounds, wanted).await)
     }
 
     async fn free_bytes(&mut self, doing: &str, path: &str) -> Result<Option<u64>, SessionError> {

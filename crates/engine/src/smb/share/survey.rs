@@ -62,9 +62,8 @@ pub(super) async fn survey(
             capital.get_or_insert_with(|| entry.name.clone());
         }
         found.note(entry);
-        false
     };
-    session.list_some(&doing, directory, 0, &mut note).await?;
+    session.see_each(&doing, directory, 0, &mut note).await?;
     let Some(capital) = capital else {
         return Ok(found);
     };

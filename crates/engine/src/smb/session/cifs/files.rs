@@ -19,9 +19,7 @@ use smbench_protocol::directory::Entry;
 use smbench_protocol::{FileId, NtStatus};
 
 use super::CifsSession;
-use crate::smb::calls::{
-    EntryKind, FileCalls, LISTING_ANSWERS_MAX, Listing, ListingEnd, NameFilter,
-};
+use crate::smb::calls::{EntryKind, FileCalls, Listing, ListingBounds, ListingEnd, NameFilter};
 use crate::smb::session::{SessionError, StepFailure};
 
 /// Hidden and system files, and directories, are listed as well.
@@ -193,7 +191,7 @@ impl FileCalls for CifsSession {
         &mut self,
         doing: &str,
         path: &str,
-        most: usize,
+        bounds: ListingBounds,
         wanted: &mut dyn FnMut(&Entry) -> bool,
     ) -> Result<Listing, SessionError> {
         let pattern = match path {
@@ -225,14 +223,14 @@ impl FileCalls for CifsSession {
             answer.map_err(|error| self.stream.malformed(doing, error))?;
         let names = found.names(CLASS);
         let mut entries = names.map_err(|error| self.stream.malformed(doing, error))?;
-        let mut filter = NameFilter::new(wanted);
+        let mut filter = NameFilter::new(wanted, bounds);
         entries.retain(|entry| filter.takes(entry));
         let (mut is_over, mut last) = (found.end_of_search, last_name(&found));
-        for _ in 0..LISTING_ANSWERS_MAX {
+        for _ in 0..bounds.answers() {
             let Some(resume_name) = last.filter(|_| !is_over) else {
                 return Ok(Listing::whole(entries));
             };
-            if entries.len() > most {
+            if entries.len() > bounds.most {
                 self.end_search(doing, sid).await?;
                 let end = ListingEnd::Cut;
                 return Ok(Listing { entries, end });

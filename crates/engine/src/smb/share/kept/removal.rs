@@ -78,15 +78,12 @@ async fn note_all(
     for directory in 0..on_share.tree.directories() {
         let path = on_share.directory(directory);
         let doing = format!("list directory '{path}'");
-        let listed = session.list_some(&doing, &path, 0, |entry| {
-            if on_share
-                .tree
-                .find(directory, &entry.name, &mut name)
-                .is_some()
-            {
+        let tree = &on_share.tree;
+        let expected = tree.children(directory).len();
+        let listed = session.see_each(&doing, &path, expected, |entry| {
+            if tree.find(directory, &entry.name, &mut name).is_some() {
                 seen.recorded(entry);
             }
-            false
         });
         match listed.await {
             Err(error) if error.status().is_none() => return Err(error),
@@ -154,7 +151,8 @@ async fn delete_directory(
     let doing = format!("list directory '{path}'");
     let (mut first, mut buffer) = (None, String::new());
     let at = session.share();
-    let listed = session.list_some(&doing, &path, 0, |entry| {
+    let expected = on_share.tree.children(directory).len();
+    let listed = session.see_each(&doing, &path, expected, |entry| {
         if first.is_none() {
             let path = join(&path, &entry.name);
             let at = at.clone();
@@ -165,10 +163,9 @@ async fn delete_directory(
                 },
             );
         }
-        false
     });
     match listed.await {
-        Ok(_) => {}
+        Ok(()) => {}
         Err(error) => {
             return match error.status() {
                 Some(

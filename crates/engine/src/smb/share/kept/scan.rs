@@ -121,12 +121,10 @@ impl Scan {
         let path = self.on_share.directory(directory);
         let doing = format!("list directory '{path}'");
         let mut looked = Looked::of(self, directory, path.clone());
-        let listed = session.list_some(&doing, &path, 0, |entry| {
-            looked.note(entry);
-            false
-        });
+        let expected = self.on_share.tree.children(directory).len();
+        let listed = session.see_each(&doing, &path, expected, |entry| looked.note(entry));
         match listed.await {
-            Ok(_) => {
+            Ok(()) => {
                 self.directories.set(self.directories.get() + 1);
                 looked.finish();
                 Ok(())

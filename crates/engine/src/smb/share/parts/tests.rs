@@ -7,7 +7,7 @@ use smbench_protocol::command::FileTime;
 use smbench_protocol::command::create::CreateRequest;
 
 use super::*;
-use crate::smb::calls::Listing;
+use crate::smb::calls::{Listing, ListingBounds};
 use crate::smb::session::StepFailure;
 
 /// A share, whose directories have their names in the order of the alphabet.
@@ -114,7 +114,7 @@ impl FileCalls for CleanedShare {
         &mut self,
         _: &str,
         path: &str,
-        most: usize,
+        bounds: ListingBounds,
         wanted: &mut dyn FnMut(&Entry) -> bool,
     ) -> Result<Listing, SessionError> {
         let mut entries = Vec::new();
@@ -129,7 +129,7 @@ impl FileCalls for CleanedShare {
             if wanted(&entry) {
                 entries.push(entry);
             }
-            if entries.len() > most {
+            if entries.len() > bounds.most {
                 end = ListingEnd::Cut;
                 break;
             }
