@@ -29,7 +29,9 @@ use names::NameKind;
 pub use names::{NameCase, NameLengths, TreeNames};
 pub use popularity::Popularity;
 use popularity::PopularityRanks;
-pub use prepared::{CheckedTree, PreparedTree, TreeDifference, TreeError, TreeProgress, TreeStage};
+pub use prepared::{
+    CheckedTree, PreparedTree, TreeDifference, TreeError, TreeProgress, TreeStage, TreeUsed,
+};
 #[doc(hidden)]
 pub use prepared::{TREE_MANIFEST_BYTES_MAX, TreeManifest};
 use sizes::SizeDraws;

@@ -79,7 +79,8 @@ pub struct Disclosure {
 
 impl Disclosure {
     /// Adds what only the run itself shows: whether the server is on this machine, which its
-    /// given name or address does not tell, and how it logs sessions off.
+    /// given name or address does not tell, how it logs sessions off, and whether it has a tree
+    /// that the run does not use.
     #[must_use]
     pub fn completed(mut self, record: &RunRecord) -> Self {
         if record.server.is_here && self.place != ServerLocation::Embedded {
@@ -88,6 +89,8 @@ impl Disclosure {
         if record.server.logoff_ends_all {
             self.notes.push(LOGOFF.to_owned());
         }
+        self.notes
+            .extend(record.server.unused_tree().map(str::to_owned));
         if !record.hosts.is_empty() {
             // What one machine can do says nothing about several.
             self.calibration = None;
@@ -208,6 +211,7 @@ fn server(facts: &ServerFacts, disclosure: Disclosure) -> ServerDoc {
         max_write_bytes: facts.max_write,
         max_transact_bytes: facts.max_transact,
         split: facts.split,
+        tree: facts.tree.as_ref().map(Into::into),
         flush: Some(disclosure.flush),
         write: disclosure.write,
         software: disclosure.software,

@@ -39,6 +39,8 @@ impl RunDoc {
             && self.plan.profile == other.plan.profile
             && self.plan.digest == other.plan.digest
             && self.is_of_same_server_as(other)
+            // Older documents do not say which tree was used.
+            && self.server.tree.zip(other.server.tree).is_none_or(|(one, two)| one == two)
             && !other
                 .load_points
                 .iter()

@@ -190,6 +190,8 @@ pub(crate) mod tests {
 
     use smbench_formats::profile;
     use smbench_model::record::ServerFacts;
+    use smbench_model::tree::TreeUsed;
+    use smbench_report::doc::TreeOriginDoc;
 
     use super::*;
 
@@ -222,6 +224,20 @@ pub(crate) mod tests {
         };
         assert_eq!(notes(true), [SHARED, "something else"]);
         assert_eq!(notes(false), ["something else"]);
+    }
+
+    /// Who has prepared a tree expects it to be used.
+    #[test]
+    fn a_prepared_tree_that_is_not_used_is_reported() {
+        let mut record = record();
+        record.server.is_here = false;
+        let unused = "the run does not use the tree";
+        record.server.tree = Some(TreeUsed::Own {
+            unused: Some(unused.to_owned()),
+        });
+        let server = document(&record, disclosure(Durability::default())).server;
+        assert_eq!(server.notes, [unused]);
+        assert_eq!(server.tree, Some(TreeOriginDoc::Own));
     }
 
     /// Readers must know that `log_on` was measured in another way than elsewhere, and why.

@@ -292,6 +292,9 @@ impl<K: SaveResults> Observer for Watch<'_, K> {
     }
 
     fn run_begins(&mut self, record: &RunRecord) {
+        if let Some(unused) = record.server.unused_tree() {
+            self.observer.note(unused);
+        }
         // A later pass is saved when it has ended.
         let work = &record.plan.work;
         let grows = work.stages.is_some() && work.repeat == 1;

@@ -210,19 +210,29 @@ fn runs_use_a_prepared_tree_or_make_their_own() {
          names = { case = \"mixed\", utf8 = 20 }\n\
          [[operations]]\nop = \"create_query_close\"\nclass = \"basic\"\nweight = 100\n",
     );
-    let run = || {
-        let args = ["--profile", text(&profile), "--clients=3"];
-        place.run(&url, samba.password(), &args).succeeded();
+    let run = |profile: &Path, origin: &str| {
+        let args = ["--profile", text(profile), "--clients=3"];
+        let said = place.run(&url, samba.password(), &args);
         let doc = place.document();
         let of = &doc["load_points"][0]["ops"]["create_query_close"];
         assert!(of["count"].as_u64().unwrap() > 0, "{of}");
         assert_eq!(of["errors"].as_u64().unwrap_or(0), 0, "{of}");
+        assert_eq!(doc["server"]["tree"], origin, "{said:?}");
         fs::remove_dir_all(place.path("results")).unwrap();
+        said
     };
-    run();
+    run(&profile, "own").succeeded();
     assert_eq!(fs::read_dir(samba.data_dir()).unwrap().count(), 0);
     tree(&place, &samba, "prepare", &SHAPE).succeeded();
-    run();
+    run(&profile, "prepared").succeeded();
+    // A tree of another description is named, and not used.
+    let other = fs::read_to_string(&profile).unwrap();
+    let other = other.replace("files = 1000", "files = 500");
+    let said = run(&place.write("other.toml", &other), "own");
+    let unused = "the run does not use the tree prepared in 'smbench-tree': its number of files is \
+                  1000, and not 500\n";
+    assert!(said.stderr.contains(unused), "{said:?}");
+    assert!(said.stdout.contains("tree prepared in"), "{said:?}");
     assert_eq!(found(&root(&samba)).0.len(), 1000);
     assert_eq!(fs::read_dir(samba.data_dir()).unwrap().count(), 1);
 }

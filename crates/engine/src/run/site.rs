@@ -21,6 +21,7 @@ use smbench_model::part::ClientPart;
 use smbench_model::plan::Plan;
 use smbench_model::progress::Progress;
 use smbench_model::record::{RunRecord, ServerFacts, SplitSizes};
+use smbench_model::tree::TreeUsed;
 
 use crate::drivers::copies::Copies;
 use crate::drivers::reconnecting::ReconnectPolicy;
@@ -81,6 +82,10 @@ pub(super) async fn run(
     let lab_server = point::lab_server(plan, role, &connected[0].endpoint)?;
     let server = server_of_all(connected.iter().map(|connected| &connected.server));
     let (sites, mut share) = claim_all(&plan.work, connected, observer, cancel).await?;
+    let server = ServerFacts {
+        tree: share.tree(),
+        ..server
+    };
     let first = &share.populations[0].workspace;
     let mut record = RunRecord {
         operations: job.operations[0].origin,
@@ -168,7 +173,10 @@ async fn connect(
     limits::check_in_flight(plan, &endpoint, &session)?;
     let tree = plan.only().workload.used_tree();
     let has_tree = match tree {
-        Some(tree) => unless(cancel, share::has_tree(&endpoint, &mut session, tree)).await?,
+        Some(tree) => {
+            let found = share::look_for_tree(&endpoint, &mut session, tree);
+            unless(cancel, found).await? == TreeUsed::Prepared
+        }
         None => false,
     };
     // The first host makes the files.

@@ -37,8 +37,9 @@ use crate::smb::session::{Endpoint, SessionError};
 use files::free_bytes_in;
 pub(crate) use files::{free_bytes_at_root, join};
 pub use kept::RemovedFiles;
+use kept::RunTree;
 pub(crate) use kept::{
-    TreeWork, check_tree, has_tree, prepare_kept, prepare_tree, remove_kept, remove_tree,
+    TreeWork, check_tree, look_for_tree, prepare_kept, prepare_tree, remove_kept, remove_tree,
 };
 pub(crate) use names::REPLAY_DIRECTORY;
 use names::{DIRECTORY_PREFIX, MARKER};
@@ -56,8 +57,8 @@ pub(crate) struct Workspace {
     pub(crate) directory: String,
     /// The directory of the files: this one, or the root of a tree.
     pub(crate) files_in: String,
-    /// The marker of a prepared tree that the run uses.
-    tree: Option<FileId>,
+    /// The tree of the run, if it needs one.
+    tree: Option<RunTree>,
     marker: FileId,
     pub(crate) salt: Salt,
     fate: Fate,
@@ -150,7 +151,7 @@ impl Workspace {
             tree,
             ..
         } = self;
-        if let Some(marker) = tree {
+        if let Some(marker) = tree.and_then(|tree| tree.marker) {
             // If the connection is gone, the server closes the marker.
             let _ = session.close_file("close the tree's marker", marker).await;
         }

@@ -9,6 +9,7 @@ use crate::contents::block::Salt;
 use crate::kind::OpKind;
 use crate::plan::Plan;
 use crate::record::{HostFacts, LoadPointRecord, NotedRecord, RecycleBin};
+use crate::tree::TreeUsed;
 
 /// The properties that the server negotiated; the same for every session of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,6 +40,9 @@ pub struct ServerFacts {
     pub logoff_ends_all: bool,
     /// The requests of larger operations; `None` if every operation fits one request.
     pub split: Option<SplitSizes>,
+    /// The tree that the run works on; `None` if its files are in none. If one population has a
+    /// tree that the run makes, this is that one.
+    pub tree: Option<TreeUsed>,
 }
 
 /// The bytes of the requests into which larger operations are split.
@@ -87,6 +91,17 @@ impl ServerFacts {
             max_transact: 0,
             logoff_ends_all: false,
             split: None,
+            tree: None,
+        }
+    }
+
+    /// Returns in a clause why the run does not use the tree that is prepared on the share.
+    /// `None` if it does, or needs none, or none is prepared.
+    #[must_use]
+    pub fn unused_tree(&self) -> Option<&str> {
+        match &self.tree {
+            Some(TreeUsed::Own { unused }) => unused.as_deref(),
+            Some(TreeUsed::Prepared) | None => None,
         }
     }
 }

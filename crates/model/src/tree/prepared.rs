@@ -46,6 +46,11 @@ impl TreeManifest {
         self.tree == same
     }
 
+    /// Returns the first difference from a tree that is asked for, in a clause.
+    pub fn difference(&self, asked: &TreeShape) -> String {
+        difference(&self.tree, asked)
+    }
+
     /// Returns the JSON.
     pub fn to_json(&self) -> String {
         serde_json::to_string(self)
@@ -59,6 +64,19 @@ impl TreeManifest {
         let manifest: Self = serde_json::from_slice(json).ok()?;
         (manifest.version == 1).then_some(manifest)
     }
+}
+
+/// The tree that a run works on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TreeUsed {
+    /// It was prepared before.
+    Prepared,
+    /// The run makes it.
+    Own {
+        /// Says in a clause why the run does not use the tree that is prepared on the share.
+        /// `None` if there is none.
+        unused: Option<String>,
+    },
 }
 
 /// The result of preparing a tree.
@@ -247,8 +265,8 @@ fn difference(found: &TreeShape, asked: &TreeShape) -> String {
         let (directories, files) = levels(shape);
         [
             ("seed", shape.seed.to_string()),
-            ("directories", directories.to_string()),
-            ("files", files.to_string()),
+            ("number of directories", directories.to_string()),
+            ("number of files", files.to_string()),
             ("depth", given(shape.depth)),
             ("fan-out", given(shape.fan_out)),
             ("sizes", shape.sizes.to_string()),

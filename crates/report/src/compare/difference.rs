@@ -83,7 +83,7 @@ const OTHERWISE: &str = "server.otherwise";
 
 /// Keys that documents of older releases lack in any case. Any key of a machine may
 /// also be missing, because the system did not provide its value.
-const UNTOLD_BEFORE: [&str; 10] = [
+const UNTOLD_BEFORE: [&str; 11] = [
     "plan.ciphers",
     "plan.connections_per_session",
     "plan.driver",
@@ -92,6 +92,7 @@ const UNTOLD_BEFORE: [&str; 10] = [
     "plan.sessions_per_connection",
     "plan.signing_algorithm",
     "server.auth",
+    "server.tree",
     "server.write.policy",
     SERVER_CPU,
 ];

@@ -4,6 +4,7 @@ use itertools::Itertools as _;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use smbench_model::record::SplitSizes;
+use smbench_model::tree::TreeUsed;
 
 use super::durability::WriteDoc;
 
@@ -38,6 +39,25 @@ pub enum FlushDoc {
     Unknown,
 }
 
+/// The origin of the tree that a run works on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum TreeOriginDoc {
+    /// It was prepared before.
+    Prepared,
+    /// The run made it.
+    Own,
+}
+
+impl From<&TreeUsed> for TreeOriginDoc {
+    fn from(tree: &TreeUsed) -> Self {
+        match tree {
+            TreeUsed::Prepared => Self::Prepared,
+            TreeUsed::Own { .. } => Self::Own,
+        }
+    }
+}
+
 /// The server under test.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ServerDoc {
@@ -67,6 +87,11 @@ pub struct ServerDoc {
     /// each operation fits one request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub split: Option<SplitSizes>,
+    /// The tree of the run on the share: `prepared` before it, or its `own`, if one population
+    /// has such a one. Absent if its files are in no tree, and in documents of releases that did
+    /// not record it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tree: Option<TreeOriginDoc>,
     /// The server's handling of a FLUSH, as disclosed, or as known of a server that
     /// smbench set up. Absent in documents of releases that did not record it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

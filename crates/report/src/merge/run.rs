@@ -7,7 +7,9 @@ use super::error::MergeError;
 use super::hosts::hosts;
 use super::part::Part;
 use crate::curve::total;
-use crate::doc::{LoadPointDoc, OutcomeDoc, PlanDoc, RunDoc, SCHEMA_VERSION, ToolDoc};
+use crate::doc::{
+    LoadPointDoc, OutcomeDoc, PlanDoc, RunDoc, SCHEMA_VERSION, ToolDoc, TreeOriginDoc,
+};
 use crate::passes::summary;
 use crate::units::counted;
 
@@ -106,7 +108,8 @@ fn own_files(parts: &[Part]) -> Option<String> {
         return None;
     }
     let workload = &parts[0].doc.plan.workload;
-    let is_prepared = workload.fileio.as_ref().is_some_and(|test| test.prepared);
+    let is_prepared = workload.fileio.as_ref().is_some_and(|test| test.prepared)
+        || parts[0].doc.server.tree == Some(TreeOriginDoc::Prepared);
     let count = counted(parts.len() as u64, "part");
     if workload.replay.is_some() {
         return Some(format!(

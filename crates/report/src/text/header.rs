@@ -9,7 +9,7 @@ use smbench_model::setting::{SERVER_FLUSH, SERVER_WRITE};
 
 use crate::doc::{
     FactSource, FlushDoc, LoadPointDoc, OutcomeDoc, RunDoc, ServerDoc, ServerLocation,
-    WritePolicyDoc,
+    TreeOriginDoc, WritePolicyDoc,
 };
 use crate::plan;
 use crate::units::{bytes as bytes_of, counted, plain};
@@ -24,6 +24,7 @@ pub fn facts(doc: &RunDoc) -> Vec<(&'static str, String)> {
     facts.extend(names(doc));
     facts.extend([profile, server, load, data, window]);
     facts.extend(split(doc).map(|words| ("split", words)));
+    facts.extend(tree(doc).map(|words| ("tree", words.to_owned())));
     let software = doc.server.software.iter();
     facts.extend(software.map(|software| ("software", plain(software))));
     let build = doc.server.build.iter();
@@ -142,6 +143,14 @@ pub(super) fn split(doc: &RunDoc) -> Option<String> {
         (None, Some(writes)) => Some(format!("writes of {writes}")),
         (None, None) => None,
     }
+}
+
+/// Says where the tree of the run comes from. `None` if its files are in none.
+pub(super) fn tree(doc: &RunDoc) -> Option<&'static str> {
+    Some(match doc.server.tree? {
+        TreeOriginDoc::Prepared => "prepared before the run",
+        TreeOriginDoc::Own => "made by the run",
+    })
 }
 
 /// Explains how the server handles a FLUSH. The unknown case is only reported if

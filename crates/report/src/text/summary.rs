@@ -8,7 +8,7 @@ use smbench_model::setting::SERVER_METRICS;
 use super::cautions::brief_cautions;
 use super::cpu::busy_percent;
 use super::failover::failover_in_brief;
-use super::header::{flushes, names, outcome, session, split, writes};
+use super::header::{flushes, names, outcome, session, split, tree, writes};
 use super::points::{load_points_in_brief, overall, peak_words, setup_words};
 use super::populations::at_answer;
 use super::rate::{missed_rate, rate_remarks};
@@ -316,6 +316,7 @@ fn settings(doc: &RunDoc) -> Vec<Fact> {
     all.extend(split(doc).map(|phrase| Fact::plain("Split", phrase)));
     if !is_embedded {
         all.push(Fact::plain("Data", data.1));
+        all.extend(tree(doc).map(|phrase| Fact::plain("Tree", phrase)));
         all.extend(flushes(doc).map(|phrase| Fact::plain("Flushes", phrase)));
         all.extend(writes(doc).map(|phrase| Fact::plain("Writes", phrase)));
     }

@@ -23,6 +23,7 @@ use smbench_model::record::{
 use smbench_model::sessions::Caching;
 use smbench_protocol::NtStatus;
 use smbench_report::RunDoc;
+use smbench_report::doc::TreeOriginDoc;
 use smbench_report::merge::{SavedPart, merge};
 
 use crate::samples::{document, on_a_busy_server, point, run};
@@ -513,12 +514,17 @@ fn shared_files_of_parts_are_reported() {
     for SavedPart { doc, .. } in &mut parts {
         doc.plan.workload.scope = smbench_model::files::Scope::Shared;
     }
-    let notes = merge(parts).unwrap().server.notes;
+    let notes = merge(parts.clone()).unwrap().server.notes;
     assert_eq!(notes.len(), 2, "{notes:?}");
     assert!(
         notes[1].starts_with("each of the 2 parts shared files of its own"),
         "{notes:?}"
     );
+    for SavedPart { doc, .. } in &mut parts {
+        doc.server.tree = Some(TreeOriginDoc::Prepared);
+    }
+    let notes = merge(parts).unwrap().server.notes;
+    assert_eq!(notes.len(), 1, "{notes:?}");
 }
 
 #[test]

@@ -345,6 +345,7 @@ pub(crate) fn run(load_points: Vec<LoadPointRecord>) -> RunRecord {
         max_transact: 1 << 20,
         logoff_ends_all: false,
         split: None,
+        tree: None,
     };
     let started = SystemTime::UNIX_EPOCH + Duration::from_secs(1_767_323_045);
     let plan = plan(&clients, repeat.unwrap_or(1));

@@ -20,6 +20,7 @@ use smbench_model::kind::OpKind;
 use smbench_model::record::{
     OperationFailure, Origin, Outcome, Phase, RecycleBin, ReplayDifference, RunRecord, ServerFacts,
 };
+use smbench_model::tree::TreeUsed;
 use smbench_model::workload::{Replay, Requests, Timing};
 use smbench_protocol::NtStatus;
 use smbench_report::doc::{LoopDoc, RunDoc};
@@ -219,6 +220,25 @@ fn a_recycle_bin_and_space_that_stays_taken_are_reported() {
     assert!(text.contains("deletions: the server moved"), "{text}");
     record.recycle_bins.clear();
     assert_eq!(recycled(&document(&record)), None);
+}
+
+#[test]
+fn the_origin_of_a_tree_is_told() {
+    let mut record = run(vec![point(4, 1, 100)]);
+    let line = |record: &RunRecord| {
+        let text = render(&document(record));
+        let mut lines = text.lines();
+        let line = lines.find(|line| line.starts_with("tree "));
+        line.map(str::to_owned)
+    };
+    assert_eq!(line(&record), None);
+    for (tree, words) in [
+        (TreeUsed::Prepared, "tree     prepared before the run"),
+        (TreeUsed::Own { unused: None }, "tree     made by the run"),
+    ] {
+        record.server.tree = Some(tree);
+        assert_eq!(line(&record).as_deref(), Some(words));
+    }
 }
 
 #[test]

@@ -155,6 +155,7 @@ mod tests {
             max_write_bytes: 1,
             max_transact_bytes: 1,
             split: None,
+            tree: None,
             flush: None,
             write: None,
             software: was.software.clone(),

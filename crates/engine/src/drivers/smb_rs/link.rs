@@ -247,6 +247,7 @@ pub(crate) async fn facts(plan: &Plan, endpoint: &Endpoint) -> Result<ServerFact
         max_transact: negotiation.max_transact_size,
         logoff_ends_all: false,
         split: None,
+        tree: None,
     };
     let _ = timeout(crate::smb::session::LOGOFF_LIMIT, link.log_off()).await;
     Ok(facts)

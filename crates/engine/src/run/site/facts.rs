@@ -28,6 +28,7 @@ pub(super) fn of(plan: &Plan, endpoint: &Endpoint, session: &ShareSession) -> Se
         max_transact: negotiated.max_transact,
         logoff_ends_all: endpoint.logoff == LogoffScope::Connection,
         split: None,
+        tree: None,
     }
 }
 
@@ -46,5 +47,6 @@ fn cifs_facts(plan: &Plan, endpoint: &Endpoint, session: &CifsSession) -> Server
         max_transact: u16::MAX.into(),
         logoff_ends_all: false,
         split: None,
+        tree: None,
     }
 }

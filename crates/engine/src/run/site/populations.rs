@@ -9,6 +9,7 @@ use smbench_model::contents::notes::NotedPopulation;
 use smbench_model::fileio::TestMode;
 use smbench_model::plan::Plan;
 use smbench_model::record::{RunRecord, ServerFacts, SplitSizes, add_clause};
+use smbench_model::tree::TreeUsed;
 use smbench_model::work::Work;
 
 use super::files::{prepare, prepared_files, wrote_all};
@@ -96,6 +97,15 @@ impl RunShare<'_> {
             prepare(&share.plan, workspace, more, observer, self.cancel).await?;
         }
         Ok(())
+    }
+
+    /// Returns the tree that the populations work on, first one that the run makes; `None` if
+    /// they need none.
+    pub(super) fn tree(&self) -> Option<TreeUsed> {
+        let populations = self.populations.iter();
+        let used = populations.filter_map(|share| share.workspace.used_tree());
+        used.max_by_key(|used| **used != TreeUsed::Prepared)
+            .cloned()
     }
 
     /// Ends the notes of the run, and lets the files stay that they are of.

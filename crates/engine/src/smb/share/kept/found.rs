@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use smbench_model::fileio::FileioError;
 use smbench_model::files::{COPIED_TREES, FileSet};
-use smbench_model::tree::{Tree, TreeError, TreeProgress};
-use smbench_protocol::NtStatus;
+use smbench_model::tree::{Tree, TreeError, TreeProgress, TreeUsed};
 use smbench_protocol::command::create::{CreateRequest, access, share};
+use smbench_protocol::{FileId, NtStatus};
 
 use super::crew::Crew;
 use super::scan::TreeOnShare;
@@ -27,26 +27,44 @@ const OWN_SESSIONS: u32 = 8;
 /// Fewest directories for which another session is worth its log-on.
 const DIRECTORIES_PER_SESSION: u32 = 100;
 
-/// Returns whether this tree is prepared on the share. Fails if its preparation did not end, or
-/// if the tree is too large to be made for one run.
-pub(crate) async fn has_tree(
+/// The tree of a run.
+pub(crate) struct RunTree {
+    used: TreeUsed,
+    /// The marker of a prepared tree.
+    pub(crate) marker: Option<FileId>,
+}
+
+/// Returns whether a run with this tree works on a prepared one. Fails if its preparation did not
+/// end, or if the tree is too large to be made for one run.
+pub(crate) async fn look_for_tree(
     endpoint: &Endpoint,
     session: &mut ShareSession,
     tree: &Tree,
-) -> Result<bool, SessionError> {
+) -> Result<TreeUsed, SessionError> {
     let directory = directory_of(endpoint);
     let at = session.share();
+    let is_own = tree.files() <= OWN_FILES_MAX;
     match look(session, &directory).await? {
         PreparedFound::Tree(manifest) if manifest.fits(tree.shape()) => {
             if manifest.complete {
-                Ok(true)
+                Ok(TreeUsed::Prepared)
             } else {
                 Err(TreeError::Incomplete { directory, at }.into())
             }
         }
-        _ if tree.files() <= OWN_FILES_MAX => Ok(false),
+        PreparedFound::Tree(manifest) if is_own => {
+            let difference = manifest.difference(tree.shape());
+            let unused =
+                format!("the run does not use the tree prepared in '{directory}': {difference}");
+            Ok(TreeUsed::Own {
+                unused: Some(unused),
+            })
+        }
         PreparedFound::Tree(manifest) => {
             Err(TreeError::other(&directory, at, &manifest.tree, tree.shape()).into())
+        }
+        PreparedFound::Nothing | PreparedFound::Empty if is_own => {
+            Ok(TreeUsed::Own { unused: None })
         }
         PreparedFound::Nothing | PreparedFound::Empty => {
             Err(TreeError::NotPrepared { directory, at }.into())
@@ -59,8 +77,10 @@ impl Workspace {
     /// ended: other runs may use the tree, but none may change it. Without one, the run makes
     /// a tree in its own directory.
     pub(crate) async fn find_tree(&mut self, tree: &Tree) -> Result<(), SessionError> {
-        if !has_tree(&self.endpoint, &mut self.session, tree).await? {
+        let used = look_for_tree(&self.endpoint, &mut self.session, tree).await?;
+        if used != TreeUsed::Prepared {
             self.files_in = join(&self.directory, TREE_ROOT);
+            self.tree = Some(RunTree { used, marker: None });
             return Ok(());
         }
         let directory = directory_of(&self.endpoint);
@@ -72,7 +92,8 @@ impl Workspace {
         };
         match self.session.open_file(&doing, &request).await {
             Ok(marker) => {
-                self.tree = Some(marker);
+                let marker = Some(marker);
+                self.tree = Some(RunTree { used, marker });
                 self.files_in = join(&directory, TREE_ROOT);
                 Ok(())
             }
@@ -85,8 +106,13 @@ impl Workspace {
     }
 
     /// Whether the run works on a tree that was prepared before.
-    pub(crate) const fn has_prepared_tree(&self) -> bool {
-        self.tree.is_some()
+    pub(crate) fn has_prepared_tree(&self) -> bool {
+        self.used_tree() == Some(&TreeUsed::Prepared)
+    }
+
+    /// Returns the tree of the run; `None` if it needs none.
+    pub(crate) fn used_tree(&self) -> Option<&TreeUsed> {
+        self.tree.as_ref().map(|tree| &tree.used)
     }
 
     /// Makes the directories into which these clients copy a tree.
