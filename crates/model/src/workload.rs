@@ -255,6 +255,17 @@ impl Workload {
         sizes.chain(of_lines).chain(self.whole_file(direction))
     }
 
+    /// Returns whether each operation works on one of several files or directories as a whole.
+    pub(crate) fn chooses_files(&self) -> bool {
+        let chooses = |action: &Action| match action.range() {
+            Range::WholeFile => self.files.count > 1,
+            Range::Directory => self.files.directories() > 1,
+            _ => false,
+        };
+        let is_mix = matches!(self.requests, Requests::Mix(_)) && !self.walks();
+        is_mix && self.actions().iter().any(chooses)
+    }
+
     /// Returns the actions of each client that work through its files so often; `None` where
     /// that has no meaning, because not every action works on a file as a whole. A listing
     /// works through a directory. Of a walk, it is the number of walks of a whole tree.

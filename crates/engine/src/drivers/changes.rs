@@ -125,6 +125,8 @@ pub(crate) struct Changes {
     newest: AtomicU64,
     /// The newest one of another client than that.
     newest_of_others: AtomicU64,
+    /// Listings that ended with the connection of their client.
+    given_up: AtomicU32,
 }
 
 impl Changes {
@@ -145,10 +147,21 @@ impl Changes {
             .find(|made| made.client != client)
     }
 
-    /// Forgets what was copied to the server, because it is removed between load points.
-    pub(super) fn forget_made(&self) {
+    /// Begins a load point. What was copied to the server is removed between load points.
+    pub(crate) fn begin_load_point(&self) {
         self.newest.store(0, SeqCst);
         self.newest_of_others.store(0, SeqCst);
+        self.given_up.store(0, SeqCst);
+    }
+
+    /// Notes that listings end together with the connection of their client.
+    pub(super) fn give_up(&self, listings: usize) {
+        self.given_up.fetch_add(listings as u32, SeqCst);
+    }
+
+    /// Returns the number of listings given up since this was asked last.
+    pub(super) fn take_given_up(&self) -> u32 {
+        self.given_up.swap(0, SeqCst)
     }
 
     /// Notes that a change is sent.
@@ -329,7 +342,7 @@ mod tests {
         let last = file(u32::MAX - 1, u32::MAX);
         changes.made(last);
         assert_eq!(changes.newest_for(7), Some(last));
-        changes.forget_made();
+        changes.begin_load_point();
         assert_eq!(changes.newest_for(0), None);
     }
 

@@ -52,6 +52,8 @@ pub(crate) struct Listings {
     kept: Box<[VecDeque<KeptListing>]>,
     /// What each slot does.
     notes: Box<[SlotNote]>,
+    /// The file of another client that each member has seen last.
+    seen: Box<[Option<MadeFile>]>,
     /// Slots to answer from memory, with the number of names.
     ready: Vec<(u32, u32)>,
     /// What is to be reported.
@@ -83,6 +85,13 @@ struct ListingLease {
     mark: ChangeMark,
 }
 
+/// A listing that has ended. Its directory is to be closed in the session of its client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct EndedListing {
+    pub(super) member: usize,
+    pub(super) open: FileId,
+}
+
 /// What a slot does.
 #[derive(Clone, Copy, Debug, Default)]
 struct SlotNote {
@@ -91,8 +100,16 @@ struct SlotNote {
     watch: Option<ChangeMark>,
     /// The file that the client has made once this request is answered.
     made: Option<MadeFile>,
-    /// The file of another client that is looked at.
-    looked_at: Option<MadeFile>,
+    /// The file of another client that is looked at, and the member that looks.
+    look: Option<Look>,
+}
+
+/// A look at the newest file of another client.
+#[derive(Clone, Copy, Debug)]
+struct Look {
+    member: usize,
+    /// The file; `None` as long as there is none.
+    file: Option<MadeFile>,
 }
 
 /// A listing that is under way.
@@ -124,14 +141,16 @@ impl Listings {
         members: usize,
         slots: usize,
     ) -> Self {
-        changes.forget_made();
+        // Nobody else reports what a client lost before it came back.
+        let given_up = changes.take_given_up() as usize;
         Self {
             changes: Arc::clone(changes),
             lists_changed: files.tree().is_none(),
             kept: vec![VecDeque::new(); members].into_boxed_slice(),
             notes: vec![SlotNote::default(); slots].into_boxed_slice(),
+            seen: vec![None; members].into_boxed_slice(),
             ready: Vec::new(),
-            events: Vec::new(),
+            events: vec![ListingEvent::Ended; given_up],
             others_first: false,
         }
     }
@@ -174,7 +193,7 @@ impl Listings {
         call: &Call,
         names_lease: NamesLease,
         now: Nanos,
-    ) -> Vec<FileId> {
+    ) -> Vec<EndedListing> {
         let what = ChangeOf::kind(call.operation.kind).filter(|_| self.lists_changed);
         if let Some(what) = what {
             match self.notes.get_mut(call.slot as usize) {
@@ -195,13 +214,14 @@ impl Listings {
     }
 
     /// Ends the listings under a lease; returns the directories to close.
-    fn end(&mut self, key: LeaseKey) -> Vec<FileId> {
+    fn end(&mut self, key: LeaseKey) -> Vec<EndedListing> {
         let mut closed = Vec::new();
-        for kept in &mut self.kept {
+        for (member, kept) in self.kept.iter_mut().enumerate() {
             kept.retain(|kept| {
                 let is_other = kept.lease.key != key;
                 if !is_other {
-                    closed.push(kept.open);
+                    let open = kept.open;
+                    closed.push(EndedListing { member, open });
                 }
                 is_other
             });
@@ -221,7 +241,7 @@ impl Listings {
     }
 
     /// Ends the listings under a lease that the server breaks; returns the directories to close.
-    pub(super) fn broken(&mut self, key: LeaseKey, now: Nanos) -> Vec<FileId> {
+    pub(super) fn broken(&mut self, key: LeaseKey, now: Nanos) -> Vec<EndedListing> {
         let kept = self.kept.iter().flatten().map(|kept| kept.lease);
         let begun = self.notes.iter().filter_map(|note| note.listing);
         let begun = begun.filter(|begun| begun.progress != ListingProgress::Opening);
@@ -373,6 +393,8 @@ impl Drop for Listings {
         for change in self.notes.iter().filter_map(|note| note.change) {
             self.changes.end(change, false);
         }
+        self.changes
+            .give_up(self.kept.iter().map(VecDeque::len).sum());
     }
 }
 

@@ -290,8 +290,13 @@ fn context<'a>(
         } = of_population;
         let ShareOperations { mix, workers, .. } = operations;
         let site = site(&plan, &mix, endpoint, split, directory, files_in, salt);
+        let changes = Arc::clone(&site.changes);
+        let make_workers = workers(site);
         PopulationContext {
-            make_workers: workers(site),
+            make_workers: Box::new(move |workers| {
+                changes.begin_load_point();
+                make_workers(workers)
+            }),
             plan,
             mix,
             salt,

@@ -85,6 +85,9 @@ impl Plan {
             Some(_) if workload.replay().is_some() => {
                 "in a replay, whose opens cannot be made again: drop it"
             }
+            Some(_) if workload.walks() => {
+                "in a walk, whose place in the tree would be lost: drop it"
+            }
             Some(_) if workload.actions().contains(&Action::Session) => {
                 "with operation session, which makes its connections itself: drop it"
             }

@@ -197,7 +197,11 @@ impl PlanSources<'_> {
             let problem = Problem::Without(name, "something to replay");
             return Err(self.in_option(name, problem));
         }
-        let workload = self.other_workload(merged)?;
+        let mut workload = self.other_workload(merged)?;
+        if merged.loops.is_some() && workload.chooses_files() {
+            // Random choices would leave out some, and take others twice.
+            workload.access = Access::Sequential;
+        }
         match merged.loops {
             Some(0) => Err(self.in_option("loops", Problem::LoopsZero)),
             Some(loops) if workload.actions_of(loops).is_none() => {

@@ -1,7 +1,9 @@
 //! Files that clients copy to the server, for others that look at them.
 
-use super::{Listings, MadeFile};
-use crate::drivers::driver::{Call, slot_of};
+use smbench_protocol::NtStatus;
+
+use super::{Listings, Look, MadeFile};
+use crate::drivers::driver::{Answer, Call, slot_of};
 
 impl Listings {
     /// Notes that the last request is sent for a file that a client copies to the server.
@@ -11,11 +13,28 @@ impl Listings {
 
     /// Returns the file of another client that a slot looks at; `None` as long as there is none.
     pub(in crate::drivers) fn looked_at(&mut self, call: &Call, client: u32) -> Option<MadeFile> {
-        let looked_at = &mut self.notes[slot_of(call.slot)].looked_at;
+        let note = &mut self.notes[slot_of(call.slot)];
         // It looks for the same file until it is there.
         if call.operation.offset == 0 {
-            *looked_at = self.changes.newest_for(client);
+            note.look = Some(Look {
+                member: call.member,
+                file: self.changes.newest_for(client),
+            });
         }
-        *looked_at
+        note.look?.file
+    }
+
+    /// Notes the answer to a look, if the slot has one. Returns whether it shows nothing new: the
+    /// client has seen this file before, or nobody has made one.
+    pub(in crate::drivers) fn shows_nothing_new(&mut self, answer: &Answer<'_>) -> bool {
+        let note = self.notes.get_mut(answer.slot as usize);
+        let Some(note) = note.filter(|_| answer.status == NtStatus::SUCCESS) else {
+            return false;
+        };
+        let Some(Look { member, file }) = note.look.take() else {
+            return false;
+        };
+        let before = &mut self.seen[member];
+        file.is_none() || std::mem::replace(before, file) == file
     }
 }

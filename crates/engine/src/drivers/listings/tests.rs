@@ -46,6 +46,11 @@ const fn open(directory: u32) -> FileId {
     }
 }
 
+const fn ended(member: usize, directory: u32) -> EndedListing {
+    let open = open(directory);
+    EndedListing { member, open }
+}
+
 /// Lists a directory of five names from instant `at` on; returns whether the listing is kept.
 fn list(listings: &mut Listings, member: usize, directory: u32, at: u64) -> (bool, Option<FileId>) {
     let begun = call(member, OpKind::ListOpen, directory);
@@ -89,7 +94,7 @@ fn a_kept_listing_answers_until_its_lease_is_broken() {
     assert_eq!(listings.ready, [(0, 0), (0, 5)]);
     assert_eq!(listings.broken(key(1, 0), Nanos(20)), []);
     assert!(listings.answers(&again));
-    assert_eq!(listings.broken(key(0, 0), Nanos(20)), [open(0)]);
+    assert_eq!(listings.broken(key(0, 0), Nanos(20)), [ended(0, 0)]);
     assert!(!listings.answers(&again));
     assert_eq!(
         listings.events,
@@ -200,13 +205,51 @@ fn an_answer_that_lacks_names_of_the_tree_is_stale() {
 }
 
 #[test]
+fn a_file_is_new_to_a_client_once() {
+    let changes = Arc::<Changes>::default();
+    let mut listings = Listings::new(&changes, &files(), 2, 2);
+    let mut shows_nothing_new = |client: usize, status| {
+        let look = call(client, OpKind::NeighbourLook, 0);
+        listings.looked_at(&look, client as u32);
+        let slot = client as u32;
+        listings.shows_nothing_new(&Answer {
+            slot,
+            status,
+            ..DONE
+        })
+    };
+    // Nobody has made a file.
+    assert!(shows_nothing_new(0, NtStatus::SUCCESS));
+    for number in [3, 4] {
+        changes.made(MadeFile { client: 7, number });
+        // It is not there yet.
+        assert!(!shows_nothing_new(0, NtStatus::OBJECT_NAME_NOT_FOUND));
+        assert!(!shows_nothing_new(0, NtStatus::SUCCESS));
+        assert!(shows_nothing_new(0, NtStatus::SUCCESS));
+        assert!(!shows_nothing_new(1, NtStatus::SUCCESS));
+    }
+}
+
+#[test]
+fn listings_that_are_lost_with_their_client_have_ended() {
+    let changes = Arc::<Changes>::default();
+    let mut lost = Listings::new(&changes, &files(), 1, 1);
+    list(&mut lost, 0, 0, 10);
+    drop(lost);
+    let after = Listings::new(&changes, &files(), 1, 1);
+    assert_eq!(after.events, [ListingEvent::Ended]);
+    drop(after);
+    assert_eq!(Listings::new(&changes, &files(), 1, 1).events, []);
+}
+
+#[test]
 fn a_client_that_names_its_lease_ends_its_own_listing_alone() {
     let mut listings = listings();
     list(&mut listings, 0, 0, 10);
     list(&mut listings, 1, 0, 20);
     let own = NamesLease::Yes(key(0, 0));
     let made = listings.change(&call(0, OpKind::CopyInCreate, 1), own, Nanos(30));
-    assert_eq!(made, [open(0)]);
+    assert_eq!(made, [ended(0, 0)]);
     assert!(!listings.answers(&call(0, OpKind::ListOpen, 0)));
     assert!(listings.answers(&call(1, OpKind::ListOpen, 0)));
 }

@@ -11,7 +11,7 @@ use smbench_model::sessions::Caching;
 use smbench_protocol::command::create::OplockLevel;
 use smbench_protocol::command::oplock_break::BreakNotification;
 use smbench_protocol::connection::NoCredit;
-use smbench_protocol::{Completion, ProtocolError, SessionIndex};
+use smbench_protocol::{Completion, ProtocolError};
 
 use super::encode::To;
 use super::request::MixEncoder;
@@ -154,8 +154,9 @@ impl GroupState<MixEncoder> {
         {
             place.caching = CachingNews::Listing;
         }
-        for open in listings.change(call, names_lease, clock::now()) {
-            self.cache.close(self.held[call.member].session, open);
+        for ended in listings.change(call, names_lease, clock::now()) {
+            self.cache
+                .close(self.held[ended.member].session, ended.open);
         }
     }
 }
@@ -193,7 +194,8 @@ impl<E> GroupState<E> {
         if let (Some(listings), Some(answer)) = (&mut self.listings, answer) {
             listings.answered(answer, granted, now);
             listings.report(sink);
-            if news == CachingNews::Watch && listings::is_notice(answer.status) {
+            let is_notice = news == CachingNews::Watch && listings::is_notice(answer.status);
+            if is_notice || listings.shows_nothing_new(answer) {
                 answer.extent = Extent::Apart;
             }
         }
@@ -231,10 +233,9 @@ impl<E> GroupState<E> {
         else {
             return;
         };
-        for open in listings.broken(broken.key, now) {
-            // All members of a lease key's group have one connection, and any of their sessions
-            // would do, if it had the open.
-            self.cache.close(SessionIndex::FIRST, open);
+        for ended in listings.broken(broken.key, now) {
+            self.cache
+                .close(self.held[ended.member].session, ended.open);
         }
         listings.report(sink);
     }

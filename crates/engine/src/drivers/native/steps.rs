@@ -8,6 +8,7 @@ use smbench_model::operations::{Mix, Operation};
 use smbench_protocol::FileId;
 use smbench_protocol::command::WireName;
 use smbench_protocol::command::create::CreateRequest;
+use smbench_protocol::command::read::ReadRequest;
 use smbench_protocol::connection::NoCredit;
 use smbench_protocol::credit::charge_for;
 use smbench_protocol::header::Command;
@@ -171,7 +172,12 @@ impl GroupState<MixEncoder> {
                 ..call.operation
             };
             to.frame(&create::of_step(StepCreate::Whole, name), |chain| {
-                chain.read(tag, &read(FileId::RELATED, &data, 0))
+                // A file that lacks its data is an error.
+                let whole = ReadRequest {
+                    minimum_count: data.length,
+                    ..read(FileId::RELATED, &data, 0)
+                };
+                chain.read(tag, &whole)
             })?;
         } else {
             to.frame(&create::of_stat(class, name), |chain| {

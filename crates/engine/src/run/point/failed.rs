@@ -29,8 +29,11 @@ pub(super) fn excuse(context: &Context<'_>) -> Excuse {
 
 /// Returns what is wrong with operations, if anything is. Without any, that is wrong too.
 pub(super) fn objection_to(ops: &Tally, excuse: Excuse) -> Option<String> {
-    trouble_in(ops, excuse)
-        .or_else(|| (ops.window_all().count() == 0).then(|| nothing_completed(ops)))
+    // Listings from memory and notifications are in no sum.
+    let is_alone =
+        ops.window(OpKind::ListCached).count() > 0 || ops.window(OpKind::Watch).entries > 0;
+    let is_empty = ops.window_all().count() == 0 && !is_alone;
+    trouble_in(ops, excuse).or_else(|| is_empty.then(|| nothing_completed(ops)))
 }
 
 /// Returns what is wrong with operations that may be none.

@@ -5,6 +5,7 @@ use smbench_model::Nanos;
 use smbench_model::kind::OpKind;
 use smbench_model::operations::RequestResult;
 use smbench_model::record::{OperationFailure, Recorder, Times};
+use smbench_protocol::NtStatus;
 
 use super::Clients;
 use crate::drivers::driver::{Answer, Extent};
@@ -12,6 +13,7 @@ use crate::drivers::dropped::Dropped;
 use crate::smb::session::caching::Acknowledged;
 use crate::worker::slot::SlotState;
 use crate::worker::supply::Supply;
+use crate::worker::whole::WholeOperation;
 
 /// Records the answer to the acknowledgement of a break.
 pub(in crate::worker) fn book_acknowledged(
@@ -71,6 +73,11 @@ impl<S: Supply> Clients<S> {
             member.continuing.retain(|&other| other != answer.slot);
             slot.state = SlotState::Free;
             if answer.extent == Extent::Apart || member.has_watch(answer.slot) {
+                let is_final = answer.extent == Extent::Final;
+                if is_final && answer.status != NtStatus::CANCELLED {
+                    let failure = OperationFailure::Status(answer.status);
+                    recorder.failure(OpKind::Watch, failure);
+                }
                 member.watch_again(answer.slot);
             } else {
                 member.release(answer.slot, now);
@@ -100,7 +107,8 @@ impl<S: Supply> Clients<S> {
     }
 
     /// Books what the client has answered itself: a whole listing, or the end of one whose
-    /// directory stays open. Frees the slot of a watch that was notified at once.
+    /// directory stays open. A look that shows nothing new is a step alone. Frees the slot of a
+    /// watch that was notified at once.
     fn book_apart(
         &mut self,
         answer: &Answer<'_>,
@@ -116,13 +124,20 @@ impl<S: Supply> Clients<S> {
             return member.watch_again(answer.slot);
         }
         member.release(answer.slot, now);
-        if slot.operation.kind != OpKind::ListOpen {
-            return self.end_whole(answer.slot, None, now, in_window, recorder);
-        }
-        let times = Times {
+        let mut times = Times {
             service: now.since(slot.sent),
             response: now.since(slot.due),
         };
+        match slot.operation.kind {
+            OpKind::ListOpen => {}
+            // It shows nothing new, so that it says nothing about when a file shows.
+            kind @ (OpKind::NeighbourLook | OpKind::NeighbourRead) => {
+                times.response = now.since(slot.intended);
+                self.wholes[answer.slot as usize] = WholeOperation::default();
+                return recorder.success(kind, 0, times);
+            }
+            _ => return self.end_whole(answer.slot, None, now, in_window, recorder),
+        }
         // The server had nothing in flight meanwhile.
         self.in_flight_time
             .leave_out(Nanos(times.service.0 * in_window));

@@ -121,6 +121,9 @@ fn loops_count_the_files_that_each_client_works_through() {
         let plan = resolve(&Profile::builtin(name).unwrap(), &options).unwrap();
         assert_eq!(plan.only().count, Some(count), "{name}");
         assert_eq!(plan.work.ramp_up, Duration::ZERO);
+        // Random choices would leave out files.
+        let is_random = plan.only().workload.access == Access::Random;
+        assert_eq!(is_random, name != "stat", "{name}");
     }
     let browse = Profile::builtin("browse").unwrap();
     let refused = resolve(&browse, &options).unwrap_err().to_string();
