@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::WorkProblem;
 use super::digest::{Requested, describe, several};
+use crate::action::Action;
 use crate::bounds::OUTSTANDING_MAX;
 use crate::contents::Verify;
 use crate::digest::{digested, start_of_hash};
@@ -124,6 +125,10 @@ impl Population {
         }
         if !(1..=OUTSTANDING_MAX).contains(&self.outstanding) {
             return Err(("outstanding", WorkProblem::Outstanding(self.outstanding)));
+        }
+        let watches = |action: &Action| matches!(action, Action::Watch { .. });
+        if self.load.rate().is_some() && self.workload.actions().iter().any(watches) {
+            return Err(("rate", WorkProblem::WatchAtRate));
         }
         let has_other_end = self.workload.replay().is_some() || self.workload.fileio().is_some();
         match self.count {

@@ -66,6 +66,9 @@ pub enum WorkProblem {
     /// The rows of a soak are no stages.
     #[error(transparent)]
     Soak(#[from] StagesError),
+    /// Clients that only watch would take a part of a rate.
+    #[error("clients of operation watch take no part of a rate: leave out the rate")]
+    WatchAtRate,
     /// The count of a population does not fit.
     #[error("count of actions: {0}")]
     Count(&'static str),

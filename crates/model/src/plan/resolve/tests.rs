@@ -109,6 +109,15 @@ fn every_builtin_profile_runs_and_can_be_verified() {
 }
 
 #[test]
+fn clients_that_only_watch_have_no_rate() {
+    let text = "[files]\nscope = \"shared\"\n[run]\nrate = 10\n\
+                [[operations]]\nop = \"watch\"\nweight = 50\n\
+                [[operations]]\nop = \"copy_in\"\nweight = 50\n";
+    let refused = refusal(text, &RunOptions::default());
+    assert!(refused.contains("take no part of a rate"), "{refused}");
+}
+
+#[test]
 fn loops_count_the_files_that_each_client_works_through() {
     let options = RunOptions {
         work: WorkSpec {
