@@ -75,8 +75,10 @@ impl<S: Supply> Clients<S> {
         } = ended;
         let mut whole = Answer::success(at as u32, moved);
         let kind = slot.operation.kind;
-        // The data of each piece was checked.
-        slot.epoch = None;
+        // The data of each piece of a read was checked. A write may still need its generation.
+        if kind != OpKind::Write {
+            slot.epoch = None;
+        }
         match outcome {
             Ok(verdict) => {
                 recorder.split(kind, u64::from(pieces) - 1);
@@ -125,4 +127,102 @@ fn result(
         },
         _ => PieceResult::Whole(None),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use smbench_model::contents::block::{BLOCK_BYTES, Mismatch, Salt, append};
+    use smbench_model::files::{FileSet, Layout, Scope};
+    use smbench_model::operations::RequestResult;
+    use smbench_model::record::Phase;
+
+    use super::*;
+    use crate::drivers::driver::SLOTS_MAX;
+    use crate::worker::member::Member;
+
+    const BLOCK: u32 = BLOCK_BYTES as u32;
+    const FILES: FileSet = FileSet {
+        scope: Scope::Private,
+        count: 1,
+        size: 8 * BLOCK_BYTES as u64,
+        layout: Layout::Flat,
+    };
+    const SALT: Salt = Salt(7);
+    /// A write of two pieces.
+    const LARGE: Operation = Operation {
+        kind: OpKind::Write,
+        action: 0,
+        file: 0,
+        offset: 0,
+        length: 2 * BLOCK,
+    };
+    /// A write of one piece.
+    const SMALL: Operation = Operation {
+        offset: 4 * BLOCK_BYTES as u64,
+        length: BLOCK,
+        ..LARGE
+    };
+
+    struct Nowhere;
+
+    impl Supply for Nowhere {
+        fn next(&mut self, _: Phase) -> Option<Operation> {
+            None
+        }
+
+        fn splits() -> bool {
+            true
+        }
+
+        fn after(&self, _: &Operation, _: RequestResult, _: NtStatus) -> Option<Operation> {
+            None
+        }
+
+        fn fault(&self) -> Dropped {
+            unreachable!("nothing is sent")
+        }
+    }
+
+    /// A client with verified files and two slots.
+    fn clients() -> Clients<Nowhere> {
+        let ledger = Box::new(Ledger::new(&FILES, 0, 1, SALT));
+        let member = Member::new(0, 1, SALT, Nowhere, Some(ledger));
+        Clients::new(vec![member], 2)
+    }
+
+    /// Another write is sent while the pieces of one are in flight, and these are lost.
+    #[test]
+    fn a_lost_write_of_several_pieces_is_late_by_its_own_generation() {
+        let (mut clients, mut recorder) = (clients(), Recorder::default());
+        let at = Nanos(10);
+        let mut stamps = Vec::new();
+        for (slot, operation) in [LARGE, SMALL].iter().enumerate() {
+            stamps.push(clients.members[0].stamp(operation));
+            let epoch = clients.members[0].epoch(operation);
+            clients.slots[slot].fill(*operation, at, at, epoch, at);
+            clients.in_flight += 1;
+            let splits = clients.splits.as_mut().unwrap();
+            if operation.length > BLOCK {
+                splits.begin(slot as u32, operation, BLOCK, stamps[slot]);
+                splits.sent(slot as u32);
+            }
+        }
+        for piece in [SLOTS_MAX, 2 * SLOTS_MAX] {
+            let lost = Answer::bare(piece, Extent::Lost, NtStatus::CONNECTION_DISCONNECTED);
+            clients.book(&lost, Nanos(20), 1, &mut recorder).unwrap();
+        }
+        assert_eq!(clients.in_flight, 1);
+        let ledger = clients.members[0].ledger.as_mut().unwrap();
+        let stored = ledger.write_issued(0, 0, LARGE.length);
+        ledger.write_done(0, 0, LARGE.length);
+        let mut late = Vec::new();
+        append(&mut late, BLOCK_BYTES, 0, stamps[0], SALT);
+        let expected = Mismatch::Late {
+            offset: 0,
+            oldest: stored.generation,
+            found: stamps[0],
+        };
+        let epoch = ledger.read_issued();
+        assert_eq!(ledger.read_done(0, 0, &late, epoch), Err(expected));
+    }
 }
