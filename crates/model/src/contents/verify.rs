@@ -15,7 +15,8 @@
 //! can have. A torn block must consist of two such versions. A block may be neither
 //! sound nor torn, or it may be old but possibly read before the write. Such a
 //! block does not show whether the server keeps its promises, so the read is only
-//! counted ([`ReadVerdict::Unjudged`]).
+//! counted ([`ReadVerdict::Unjudged`]). A write that failed may also leave a torn block
+//! behind, until a later one is stored.
 //!
 //! All offsets and lengths are multiples of 512 bytes. A
 //! [`Plan`](crate::plan::Plan) with verification has no others. Not here: the
@@ -269,12 +270,18 @@ impl Ledger {
     ) -> Result<ReadVerdict, Mismatch> {
         let answered_since = block.answered > epoch.0;
         let is_beside = answered_since || block.in_flight > 0;
-        let tear = match check(found, offset, self.salt) {
+        let damage = match check(found, offset, self.salt) {
             Ok(whole) => return self.judge_version(block, file, offset, whole, answered_since),
-            Err(Mismatch::Byte { .. }) if is_beside => check_torn(found, offset, self.salt),
+            Err(damage @ Mismatch::Byte { .. }) => damage,
             Err(mismatch) => return Err(mismatch),
         };
-        let Tear { front, back } = tear.unwrap_or_default();
+        // A write that was refused, or not answered, may have left half of its data.
+        let may_be_torn = is_beside || block.latest > block.floor;
+        let Tear { front, back } = match check_torn(found, offset, self.salt) {
+            Some(tear) if may_be_torn => tear,
+            None if is_beside => Tear::default(),
+            _ => return Err(damage),
+        };
         let mut verdict = ReadVerdict::Checked;
         for part in [front, back] {
             verdict = verdict.and(match part {

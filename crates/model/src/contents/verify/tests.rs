@@ -1,5 +1,6 @@
 //! The ledger against a model of a server.
 
+mod faults;
 mod history;
 
 use proptest::prelude::*;
