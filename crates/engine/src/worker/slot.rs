@@ -141,7 +141,8 @@ impl SlotState {
 /// The reason why an answer is wrong.
 pub(crate) enum WrongAnswer {
     Answer(OperationFailure),
-    Data(Mismatch),
+    /// The data is not the written data; the ledger has the faults.
+    Data,
     Recorded(ReplayDifference),
 }
 
@@ -176,7 +177,7 @@ pub(super) fn judge(slot: &Slot, answer: &Answer<'_>, ledger: Option<&mut Ledger
         (_, Some(ledger)) if succeeded && answer.moved == length => {
             match verified(&slot.operation, slot.epoch, answer, ledger)? {
                 Ok(judged) => verdict = judged,
-                Err(mismatch) => return Ok(Err(WrongAnswer::Data(mismatch))),
+                Err(_) => return Ok(Err(WrongAnswer::Data)),
             }
         }
         _ => {}
@@ -192,18 +193,22 @@ pub(super) fn judge(slot: &Slot, answer: &Answer<'_>, ledger: Option<&mut Ledger
     }
 }
 
-/// Checks the data that a read returned, if it was sent under verification.
+/// Checks the data that a read returned, if it was sent under verification. The ledger then has
+/// the faults.
 #[inline]
 pub(super) fn verified(
     read: &Operation,
     epoch: Option<Epoch>,
     answer: &Answer<'_>,
-    ledger: &Ledger,
+    ledger: &mut Ledger,
 ) -> Result<Result<Option<ReadVerdict>, Mismatch>, Dropped> {
     match (answer.data, epoch) {
         (_, None) => Ok(Ok(None)),
         (Some(data), Some(epoch)) if data.len() == read.length as usize => {
             let judged = ledger.read_done(read.file, read.offset, data, epoch);
+            if judged.is_err() {
+                ledger.note_faults(read.file, read.offset, data, epoch);
+            }
             Ok(judged.map(Some))
         }
         (_, Some(_)) => Err(Dropped::Other(UNSEEN.to_owned())),

@@ -11,7 +11,7 @@
 use std::collections::VecDeque;
 
 use smbench_model::Nanos;
-use smbench_model::contents::block::{Mismatch, Stamp};
+use smbench_model::contents::block::Stamp;
 use smbench_model::contents::verify::ReadVerdict;
 use smbench_model::operations::Operation;
 use smbench_protocol::NtStatus;
@@ -81,7 +81,8 @@ pub(super) enum PieceFailure {
     Short(u32),
     /// More bytes were moved.
     Long,
-    Data(Mismatch),
+    /// It read other data than the written data.
+    Data,
 }
 
 /// The result of an operation whose last piece was answered.

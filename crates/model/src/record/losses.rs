@@ -11,6 +11,7 @@ use super::packed::KeptLatencies;
 use super::{OpRecord, OperationFailure, Recorder, Times};
 use crate::Nanos;
 use crate::contents::block::Mismatch;
+use crate::contents::verify::DataFault;
 use crate::kind::OpKind;
 
 /// The largest number of different statuses of handles that are kept apart.
@@ -192,22 +193,23 @@ impl Recorder {
         }
     }
 
-    /// Counts wrong data among that found after an event, if there was one.
+    /// Counts an operation that read other data than the written data.
+    pub fn wrong_data(&mut self, kind: OpKind) {
+        self.failure(kind, OperationFailure::WrongData);
+        self.incidents.verification.wrong += 1;
+    }
+
+    /// Counts a fault that a client has found, and among those after an event, if there was one.
     #[cold]
-    pub fn wrong_after(&mut self, event: Option<u32>, mismatch: &Mismatch) {
+    pub fn fault(&mut self, event: Option<u32>, client: u32, fault: &DataFault) {
+        let DataFault { file, mismatch } = fault;
+        self.incidents.faults.count(mismatch);
         if event.is_some() {
             self.losses_mut(event).faults.count(mismatch);
         }
-    }
-
-    /// Counts an operation that read other data than the written data.
-    pub fn wrong_data(&mut self, kind: OpKind, client: u32, file: u32, mismatch: &Mismatch) {
-        self.failure(kind, OperationFailure::WrongData);
-        self.incidents.verification.wrong += 1;
-        self.incidents.faults.count(mismatch);
         let place = std::iter::once_with(|| WrongPlace {
             client,
-            file,
+            file: *file,
             offset: mismatch.offset(),
             found: mismatch.to_string(),
         });
@@ -220,11 +222,11 @@ impl Recorder {
     Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
 )]
 pub struct DataFaults {
-    /// Reads that found an older write than the last acknowledged one of the block.
+    /// Acknowledged writes that reads did not find. Each counts once, like those below.
     pub lost: u64,
-    /// Reads that found a write without an answer over a later acknowledged one.
+    /// Writes without an answer that reads found over a later acknowledged one.
     pub doubled: u64,
-    /// Reads that found a block that no single write made.
+    /// Blocks of 512 bytes that no single write made.
     pub torn: u64,
 }
 
@@ -247,7 +249,7 @@ impl DataFaults {
     }
 }
 
-/// A place at which a read found wrong data.
+/// A place at which a read was the first to find wrong data.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct WrongPlace {
     /// Number of the client that read it.

@@ -226,8 +226,8 @@ pub struct LoadPointDoc {
     /// verifies lets clients come back after lost connections.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verify: Option<DataFaults>,
-    /// Where reads found wrong data: the first 1000 places, ramps included. Absent if there are
-    /// none.
+    /// Where reads were the first to find wrong data: the first 1000 places, ramps included.
+    /// Absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub wrong_data: Vec<WrongPlace>,
     /// Seconds of the window, summed over clients, in which a request was due but

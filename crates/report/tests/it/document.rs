@@ -14,7 +14,7 @@ use serde_json::{Value, json as value};
 use smbench_model::Nanos;
 use smbench_model::contents::Verify;
 use smbench_model::contents::block::Mismatch;
-use smbench_model::contents::verify::ReadVerdict;
+use smbench_model::contents::verify::{DataFault, ReadVerdict};
 use smbench_model::kind::OpKind;
 use smbench_model::record::{EventKind, LoadEvent, OperationFailure, Outcome, Phase, RunRecord};
 use smbench_protocol::NtStatus;
@@ -101,7 +101,8 @@ fn reads_that_were_verified_are_counted_by_what_came_of_it() {
         found: 2,
     };
     book(&mut verified.ops, Phase::Window, |ops| {
-        ops.wrong_data(OpKind::Read, 0, 0, &mismatch);
+        ops.wrong_data(OpKind::Read);
+        ops.fault(None, 0, &DataFault { file: 0, mismatch });
     });
     let mut record = run(vec![verified]);
     let said = |record: &RunRecord| json(&document(record))["load_points"][0].clone();

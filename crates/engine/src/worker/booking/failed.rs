@@ -2,6 +2,7 @@
 //! code of it.
 
 use smbench_model::Nanos;
+use smbench_model::contents::verify::Ledger;
 use smbench_model::operations::RequestResult;
 use smbench_model::record::{OperationFailure, Recorder};
 
@@ -46,12 +47,21 @@ pub(super) fn fail<S: Supply>(
             recorder.difference(difference);
             return None;
         }
-        WrongAnswer::Data(ref mismatch) => {
-            recorder.wrong_data(kind, member.number, slot.operation.file, mismatch);
-            recorder.wrong_after(event, mismatch);
+        WrongAnswer::Data => {
+            recorder.wrong_data(kind);
             OperationFailure::WrongData
         }
     };
+    book_faults(member, event, recorder);
     recorder.failed_after(event, kind, failure);
     Some(failure)
+}
+
+/// Records the faults that a client has found, after the event with this index.
+#[cold]
+pub(super) fn book_faults<S>(member: &mut Member<S>, event: Option<u32>, recorder: &mut Recorder) {
+    let faults = member.ledger.as_deref_mut().map(Ledger::take_faults);
+    for fault in faults.iter().flatten() {
+        recorder.fault(event, member.number, fault);
+    }
 }

@@ -10,6 +10,7 @@ use smbench_model::record::{OperationFailure, Recorder};
 use smbench_protocol::NtStatus;
 
 use super::Clients;
+use super::failed::book_faults;
 use crate::drivers::driver::{Answer, Extent, slot_of};
 use crate::drivers::dropped::Dropped;
 use crate::worker::slot::{Slot, SlotState, ends_session, verified};
@@ -53,7 +54,7 @@ impl<S: Supply> Clients<S> {
         let Some(piece) = splits.piece(answer.slot, &slot.operation) else {
             return Err(unasked);
         };
-        let member = &self.members[slot.member];
+        let member = &mut self.members[slot.member];
         let result = match answer.extent {
             Extent::Interim => return Ok(()),
             Extent::Apart => return Err(unasked),
@@ -63,7 +64,13 @@ impl<S: Supply> Clients<S> {
             }
             Extent::Expired => PieceResult::Expired,
             Extent::Lost => PieceResult::Failed(PieceFailure::Lost),
-            Extent::Part | Extent::Final => result(slot, &piece, answer, member.ledger.as_deref())?,
+            Extent::Part | Extent::Final => {
+                let result = result(slot, &piece, answer, member.ledger.as_deref_mut())?;
+                if let PieceResult::Failed(_) = result {
+                    book_faults(member, self.events.last_before(now), recorder);
+                }
+                result
+            }
         };
         let Some(ended) = splits.answered(answer.slot, result, now) else {
             return Ok(());
@@ -90,11 +97,10 @@ impl<S: Supply> Clients<S> {
             Err(PieceFailure::Status(status)) => whole.status = status,
             Err(PieceFailure::Short(_)) => {}
             Err(PieceFailure::Long) => whole.moved = u32::MAX,
-            Err(PieceFailure::Data(mismatch)) => {
+            Err(PieceFailure::Data) => {
                 slot.state = SlotState::Failing;
-                recorder.wrong_data(kind, member.number, slot.operation.file, &mismatch);
+                recorder.wrong_data(kind);
                 let event = self.events.last_before(now);
-                recorder.wrong_after(event, &mismatch);
                 recorder.failed_after(event, kind, OperationFailure::WrongData);
             }
         }
@@ -107,7 +113,7 @@ fn result(
     slot: &Slot,
     piece: &Operation,
     answer: &Answer<'_>,
-    ledger: Option<&Ledger>,
+    ledger: Option<&mut Ledger>,
 ) -> Result<PieceResult, Dropped> {
     if ends_session(answer) {
         return Err(Dropped::SessionEnded(answer.status));
@@ -123,7 +129,7 @@ fn result(
     Ok(match (piece.kind, ledger) {
         (OpKind::Read, Some(ledger)) => match verified(piece, slot.epoch, answer, ledger)? {
             Ok(verdict) => PieceResult::Whole(verdict),
-            Err(mismatch) => PieceResult::Failed(PieceFailure::Data(mismatch)),
+            Err(_) => PieceResult::Failed(PieceFailure::Data),
         },
         _ => PieceResult::Whole(None),
     })

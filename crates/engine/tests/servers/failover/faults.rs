@@ -19,8 +19,8 @@ const PROFILE: &str = "name = \"places\"\n\
     sizes = [{ size = \"4KiB\", weight = 100 }]\n\
     operations = [{ op = \"write\", weight = 50 }, { op = \"read\", weight = 50 }]\n";
 
-/// The server loses some writes and repeats older ones. Each READ of such a place is named with
-/// its file and its offset, and no other READ is.
+/// The server loses some writes and repeats older ones. The first READ of such a place is named
+/// with its file and its offset, and no other READ is. Each fault counts once.
 #[test]
 fn each_write_that_is_lost_or_repeated_is_named_when_it_is_read() {
     let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();

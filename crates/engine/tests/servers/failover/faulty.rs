@@ -1,6 +1,6 @@
 //! A server with faults: a relay that answers WRITEs itself without passing them on, or that
-//! delivers an older WRITE again after a newer one. It notes each READ that must find that. This
-//! is exact for one client with one request at a time, and requests of one size.
+//! delivers an older WRITE again after a newer one. It notes the first READ that must find each.
+//! This is exact for one client with one request at a time, and requests of one size.
 
 use std::collections::{BTreeSet, HashMap};
 use std::io::{self, Read as _, Write as _};
@@ -37,9 +37,9 @@ struct RelayState {
     last: HashMap<u64, Vec<u8>>,
     /// The places with faults.
     faults: Vec<u64>,
-    /// Those of them that no later WRITE has set right.
+    /// Those of them that no later WRITE has set right, and no READ has found.
     wrong: BTreeSet<u64>,
-    /// The offsets of READs that found one of those, in their order.
+    /// The offsets of READs that were the first to find one of those, in their order.
     wrong_reads: Vec<u64>,
 }
 
@@ -79,7 +79,8 @@ impl FaultyRelay {
         self.state.lock().unwrap().faults.clone()
     }
 
-    /// Returns the offsets of the READs that must have found a fault, in their order.
+    /// Returns the offsets of the READs that must have been the first to find a fault, in their
+    /// order.
     pub(super) fn wrong_reads(&self) -> Vec<u64> {
         self.state.lock().unwrap().wrong_reads.clone()
     }
@@ -114,7 +115,7 @@ impl RelayedLine {
             if is(READ, &message) {
                 let offset = number(&message, HEADER + 8);
                 let mut state = self.state.lock().unwrap();
-                if state.wrong.contains(&offset) {
+                if state.wrong.remove(&offset) {
                     state.wrong_reads.push(offset);
                 }
             }

@@ -2,6 +2,7 @@ use super::super::incidents::CAUSES_MAX;
 use super::super::{Verification, latency_histogram};
 use super::*;
 use crate::contents::block::Mismatch;
+use crate::contents::verify::DataFault;
 
 #[test]
 fn causes_of_failure_are_bounded_and_none_is_lost() {
@@ -45,7 +46,12 @@ fn a_cleared_recorder_is_a_new_one() {
         expected: 1,
         found: 2,
     };
-    recorder.wrong_data(OpKind::Read, 1, 2, &mismatch);
+    recorder.wrong_data(OpKind::Read);
+    recorder.fault(Some(0), 1, &DataFault { file: 2, mismatch });
+    let place = &recorder.incidents.wrong_places[0];
+    assert_eq!((place.client, place.file, place.offset), (1, 2, 0));
+    assert_eq!(recorder.incidents.faults.torn, 1);
+    assert_eq!(recorder.losses_mut(Some(0)).faults.torn, 1);
     recorder.clear();
     assert_eq!(recorder.ops().count(), 0);
     assert_eq!(recorder.all().service, latency_histogram());

@@ -42,3 +42,54 @@ fn a_write_that_was_not_stored_may_leave_half_of_its_data() {
     done(&mut ledger, ONE);
     assert!(read(&ledger, &torn(unanswered, last, 256)).is_err());
 }
+
+/// Returns the offsets of the faults that a read of these blocks is the first to find, if the
+/// file has its prepared content.
+fn found(ledger: &mut Ledger, span: Span) -> Vec<u64> {
+    let data = Model::prepared(0).read(span);
+    let epoch = ledger.read_issued();
+    let refused = ledger.read_done(0, span.offset(), &data, epoch);
+    assert!(refused.is_err());
+    ledger.note_faults(0, span.offset(), &data, epoch);
+    let faults = ledger.take_faults().into_iter();
+    faults.map(|fault| fault.mismatch.offset()).collect()
+}
+
+#[test]
+fn each_lost_write_counts_once_and_each_of_a_read_counts() {
+    let mut ledger = ledger();
+    let [first, second] = [0, 2].map(|first| Span { first, count: 2 });
+    for span in [first, second] {
+        issue(&mut ledger, span);
+        done(&mut ledger, span);
+    }
+    assert_eq!(found(&mut ledger, ONE), [BLOCK]);
+    assert_eq!(found(&mut ledger, first), [0_u64; 0]);
+    assert_eq!(found(&mut ledger, Span::ALL), [2 * BLOCK]);
+    assert_eq!(found(&mut ledger, Span::ALL), [0_u64; 0]);
+    // A further write to a block is lost as well.
+    issue(&mut ledger, ONE);
+    done(&mut ledger, ONE);
+    assert_eq!(found(&mut ledger, Span::ALL), [BLOCK]);
+}
+
+#[test]
+fn each_write_that_is_doubled_counts_once() {
+    let mut ledger = ledger();
+    let late = issue(&mut ledger, ONE);
+    let write = ledger.last_write();
+    ledger.write_unanswered(0, ONE.offset(), ONE.length(), write);
+    for newer in [1, 0] {
+        issue(&mut ledger, ONE);
+        done(&mut ledger, ONE);
+        let mut data = [0; BLOCK_BYTES];
+        fill(&mut data, ONE.offset(), late);
+        let epoch = ledger.read_issued();
+        ledger.note_faults(0, ONE.offset(), &data, epoch);
+        let faults = ledger.take_faults();
+        assert_eq!(faults.len(), newer);
+        for fault in faults {
+            assert!(matches!(fault.mismatch, Mismatch::Late { found, .. } if found == late));
+        }
+    }
+}
