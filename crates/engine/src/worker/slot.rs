@@ -180,6 +180,12 @@ pub(super) fn judge(slot: &Slot, answer: &Answer<'_>, ledger: Option<&mut Ledger
                 Err(_) => return Ok(Err(WrongAnswer::Data)),
             }
         }
+        // Only reads and writes have an epoch.
+        (_, Some(ledger)) if slot.epoch.is_some() && slot.moved < length => {
+            if answer.status == NtStatus::END_OF_FILE || succeeded && is_uneven {
+                note_end(&slot.operation, slot.moved, ledger);
+            }
+        }
         _ => {}
     }
     match answer.status {
@@ -213,6 +219,13 @@ pub(super) fn verified(
         }
         (_, Some(_)) => Err(Dropped::Other(UNSEEN.to_owned())),
     }
+}
+
+/// Notes that a file has ended before the end of a read, of which this many bytes were moved.
+#[cold]
+pub(super) fn note_end(read: &Operation, moved: u32, ledger: &mut Ledger) {
+    let offset = read.offset + u64::from(moved);
+    ledger.note_end(read.file, offset, read.length.saturating_sub(moved));
 }
 
 /// Returns whether an answer says that the session no longer exists.
@@ -258,5 +271,46 @@ fn is_success(kind: OpKind, answer: &Answer<'_>) -> bool {
         )
         | (OpKind::ListNext | OpKind::WalkNext, NtStatus::NO_MORE_FILES) => true,
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use smbench_model::contents::block::Salt;
+    use smbench_model::files::{FileSet, Layout, Scope};
+
+    use super::*;
+
+    /// A read of four blocks that a file holds in part, or not at all.
+    #[test]
+    fn the_data_of_a_file_that_ended_is_lost() {
+        let files = FileSet {
+            scope: Scope::Private,
+            count: 1,
+            size: 1 << 16,
+            layout: Layout::Flat,
+        };
+        let short = |moved| (NtStatus::SUCCESS, moved, OperationFailure::Short);
+        let refused = |status| (status, 0, OperationFailure::Status(status));
+        for ((status, moved, failure), lost) in [
+            (short(1000), 3),
+            (short(1024), 2),
+            (refused(NtStatus::END_OF_FILE), 4),
+            (refused(NtStatus::ACCESS_DENIED), 0),
+        ] {
+            let mut ledger = Ledger::new(&files, 0, 1, Salt(7));
+            let mut slot = Slot::free(0);
+            slot.operation.length = 2048;
+            slot.epoch = Some(ledger.read_issued());
+            slot.moved = moved;
+            let mut answer = Answer::bare(0, Extent::Final, status);
+            answer.moved = moved;
+            let judged = judge(&slot, &answer, Some(&mut ledger));
+            let Ok(Err(WrongAnswer::Answer(found))) = judged else {
+                panic!("it is an answer of too few bytes");
+            };
+            assert_eq!(found, failure);
+            assert_eq!(ledger.take_faults().len(), lost, "{status:?}, {moved}");
+        }
     }
 }

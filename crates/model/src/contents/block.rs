@@ -116,6 +116,14 @@ pub enum Mismatch {
         /// The block's stamp.
         found: Stamp,
     },
+    /// No data: the file ends before the block, or the block has only zeros.
+    #[error("the block at {offset} holds nothing, but generation {oldest} was already stored")]
+    Missing {
+        /// The block's offset in the file.
+        offset: u64,
+        /// The oldest generation that the block could hold; 0 is the prepared data.
+        oldest: u32,
+    },
     /// A sound block that a later write had already replaced.
     #[error("the block at {offset} holds {found}, but generation {oldest} was already stored")]
     Stale {
@@ -149,6 +157,7 @@ impl Mismatch {
             Self::Byte { offset, .. }
             | Self::OtherRun { offset, .. }
             | Self::Foreign { offset, .. }
+            | Self::Missing { offset, .. }
             | Self::Stale { offset, .. }
             | Self::Late { offset, .. } => *offset,
         }

@@ -222,7 +222,8 @@ impl Recorder {
     Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
 )]
 pub struct DataFaults {
-    /// Acknowledged writes that reads did not find. Each counts once, like those below.
+    /// Acknowledged writes that reads did not find. Each counts once, like those below. Of the
+    /// data that a run prepares, each block of 512 bytes counts.
     pub lost: u64,
     /// Writes without an answer that reads found over a later acknowledged one.
     pub doubled: u64,
@@ -234,10 +235,13 @@ impl DataFaults {
     /// Counts wrong data.
     pub const fn count(&mut self, mismatch: &Mismatch) {
         match mismatch {
-            Mismatch::Stale { .. } => self.lost += 1,
+            // What an earlier run has left there is older as well.
+            Mismatch::Stale { .. } | Mismatch::Missing { .. } | Mismatch::OtherRun { .. } => {
+                self.lost += 1;
+            }
             Mismatch::Late { .. } => self.doubled += 1,
             Mismatch::Byte { .. } => self.torn += 1,
-            Mismatch::OtherRun { .. } | Mismatch::Foreign { .. } => {}
+            Mismatch::Foreign { .. } => {}
         }
     }
 
@@ -286,6 +290,7 @@ impl WrongPlace {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::contents::block::Stamp;
 
     #[test]
     fn costs_of_an_event_are_added_and_those_of_others_stay_apart() {
@@ -317,6 +322,33 @@ mod tests {
         assert_eq!(merged.faults.torn, 2);
         assert_eq!(one.after(None).unwrap().failed, 3);
         assert!(one.after(Some(0)).is_none());
+    }
+
+    #[test]
+    fn older_data_of_any_origin_is_a_lost_write() {
+        let found = Stamp::default();
+        let mut faults = DataFaults::default();
+        for mismatch in [
+            Mismatch::Stale {
+                offset: 0,
+                oldest: 1,
+                found,
+            },
+            Mismatch::Missing {
+                offset: 0,
+                oldest: 1,
+            },
+            Mismatch::OtherRun { offset: 0, found },
+            Mismatch::Late {
+                offset: 0,
+                oldest: 1,
+                found,
+            },
+            Mismatch::Foreign { offset: 0, found },
+        ] {
+            faults.count(&mismatch);
+        }
+        assert_eq!((faults.lost, faults.doubled, faults.torn), (3, 1, 0));
     }
 
     #[test]

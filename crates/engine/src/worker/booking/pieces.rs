@@ -13,7 +13,7 @@ use super::Clients;
 use super::failed::book_faults;
 use crate::drivers::driver::{Answer, Extent, slot_of};
 use crate::drivers::dropped::Dropped;
-use crate::worker::slot::{Slot, SlotState, ends_session, verified};
+use crate::worker::slot::{Slot, SlotState, ends_session, note_end, verified};
 use crate::worker::split::{EndedSplit, PieceFailure, PieceResult};
 use crate::worker::supply::Supply;
 
@@ -118,29 +118,37 @@ fn result(
     if ends_session(answer) {
         return Err(Dropped::SessionEnded(answer.status));
     }
-    if answer.status != NtStatus::SUCCESS {
-        return Ok(PieceResult::Failed(PieceFailure::Status(answer.status)));
+    let ledger = ledger.filter(|_| piece.kind == OpKind::Read);
+    let failure = match (answer.status, answer.moved.cmp(&piece.length)) {
+        (NtStatus::SUCCESS, Ordering::Equal) => {
+            let Some(ledger) = ledger else {
+                return Ok(PieceResult::Whole(None));
+            };
+            return Ok(match verified(piece, slot.epoch, answer, ledger)? {
+                Ok(verdict) => PieceResult::Whole(verdict),
+                Err(_) => PieceResult::Failed(PieceFailure::Data),
+            });
+        }
+        (NtStatus::SUCCESS, Ordering::Less) => PieceFailure::Short(answer.moved),
+        (NtStatus::SUCCESS, Ordering::Greater) => PieceFailure::Long,
+        (status, _) => PieceFailure::Status(status),
+    };
+    let is_end = matches!(
+        failure,
+        PieceFailure::Short(_) | PieceFailure::Status(NtStatus::END_OF_FILE)
+    );
+    if is_end && let Some(ledger) = ledger {
+        note_end(piece, answer.moved, ledger);
     }
-    match answer.moved.cmp(&piece.length) {
-        Ordering::Less => return Ok(PieceResult::Failed(PieceFailure::Short(answer.moved))),
-        Ordering::Greater => return Ok(PieceResult::Failed(PieceFailure::Long)),
-        Ordering::Equal => {}
-    }
-    Ok(match (piece.kind, ledger) {
-        (OpKind::Read, Some(ledger)) => match verified(piece, slot.epoch, answer, ledger)? {
-            Ok(verdict) => PieceResult::Whole(verdict),
-            Err(_) => PieceResult::Failed(PieceFailure::Data),
-        },
-        _ => PieceResult::Whole(None),
-    })
+    Ok(PieceResult::Failed(failure))
 }
 
 #[cfg(test)]
 mod tests {
-    use smbench_model::contents::block::{BLOCK_BYTES, Mismatch, Salt, append};
+    use smbench_model::contents::block::{BLOCK_BYTES, Mismatch, Salt, Stamp, append};
     use smbench_model::files::{FileSet, Layout, Scope};
     use smbench_model::operations::RequestResult;
-    use smbench_model::record::Phase;
+    use smbench_model::record::{Phase, Tally};
 
     use super::*;
     use crate::drivers::driver::SLOTS_MAX;
@@ -194,6 +202,38 @@ mod tests {
         let ledger = Box::new(Ledger::new(&FILES, 0, 1, SALT));
         let member = Member::new(0, 1, SALT, Nowhere, Some(ledger));
         Clients::new(vec![member], 2)
+    }
+
+    /// The first piece of a read ends early, and the second one is beyond the end of the file.
+    #[test]
+    fn pieces_of_a_file_that_ended_are_lost() {
+        let (mut clients, mut recorder) = (clients(), Recorder::default());
+        let read = Operation {
+            kind: OpKind::Read,
+            ..LARGE
+        };
+        let at = Nanos(10);
+        let epoch = clients.members[0].epoch(&read);
+        clients.slots[0].fill(read, at, at, epoch, at);
+        clients.in_flight = 1;
+        let splits = clients.splits.as_mut().unwrap();
+        splits.begin(0, &read, BLOCK, Stamp::default());
+        splits.sent(0);
+        for (piece, status, moved) in [
+            (SLOTS_MAX, NtStatus::SUCCESS, BLOCK / 2),
+            (2 * SLOTS_MAX, NtStatus::END_OF_FILE, 0),
+        ] {
+            let answer = Answer {
+                moved,
+                ..Answer::bare(piece, Extent::Final, status)
+            };
+            clients.book(&answer, Nanos(20), 1, &mut recorder).unwrap();
+        }
+        let mut tally = Tally::default();
+        tally.add(&recorder, Phase::Window);
+        assert_eq!((tally.errors(), tally.faults().lost), (1, 2));
+        let offsets: Vec<_> = tally.wrong_places().iter().map(|of| of.offset).collect();
+        assert_eq!(offsets, [0, BLOCK_BYTES as u64]);
     }
 
     /// Another write is sent while the pieces of one are in flight, and these are lost.

@@ -62,6 +62,23 @@ impl Ledger {
         }
     }
 
+    /// Notes that a file has ended at `offset` or before, `length` bytes before the end of a
+    /// read.
+    #[cold]
+    pub fn note_end(&mut self, file: u32, offset: u64, length: u32) {
+        if length == 0 {
+            return;
+        }
+        let end = offset + u64::from(length);
+        let mut offset = offset - offset % BLOCK_BYTES as u64;
+        while offset < end {
+            let index = self.index(file, offset);
+            let oldest = self.floor(index);
+            self.note(index, file, Mismatch::Missing { offset, oldest });
+            offset += BLOCK_BYTES as u64;
+        }
+    }
+
     /// Returns the faults that were noted since the last time.
     #[must_use]
     pub fn take_faults(&mut self) -> Vec<DataFault> {
@@ -69,14 +86,22 @@ impl Ledger {
     }
 
     fn note(&mut self, index: usize, file: u32, mismatch: Mismatch) {
-        let floor = self.blocks.get(index).map_or(0, |block| block.floor);
+        let floor = self.floor(index);
         let key = match mismatch {
-            Mismatch::Stale { oldest, .. } => FaultKey::Lost(oldest),
             Mismatch::Late { found, .. } => FaultKey::Late(found.generation),
-            Mismatch::Byte { .. } | Mismatch::OtherRun { .. } | Mismatch::Foreign { .. } => {
-                FaultKey::Block(index, floor)
+            Mismatch::Stale { .. } | Mismatch::Missing { .. } | Mismatch::OtherRun { .. }
+                if floor > 0 =>
+            {
+                FaultKey::Lost(floor)
             }
+            // The prepared data is of no write of the client.
+            _ => FaultKey::Block(index, floor),
         };
         self.faults.add(key, DataFault { file, mismatch });
+    }
+
+    /// Returns the oldest generation that a block can hold; 0 for a shared file.
+    fn floor(&self, index: usize) -> u32 {
+        self.blocks.get(index).map_or(0, |block| block.floor)
     }
 }

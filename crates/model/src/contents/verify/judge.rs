@@ -40,7 +40,7 @@ impl Ledger {
         let Tear { front, back } = match check_torn(found, offset, self.salt) {
             Some(tear) if may_be_torn => tear,
             None if is_beside => Tear::default(),
-            _ => return Err(damage),
+            _ => return Err(damage_or_nothing(damage, found, offset, block.floor)),
         };
         let mut verdict = ReadVerdict::Checked;
         for part in [front, back] {
@@ -106,8 +106,11 @@ impl Ledger {
                 front: Some(whole),
                 back: Some(whole),
             },
-            Err(mismatch) if self.others == OtherWriters::Read => return Err(mismatch),
-            Err(mismatch) => check_torn(found, offset, self.salt).ok_or(mismatch)?,
+            Err(damage) => {
+                let tear = check_torn(found, offset, self.salt);
+                let tear = tear.filter(|_| self.others == OtherWriters::Write);
+                tear.ok_or_else(|| damage_or_nothing(damage, found, offset, 0))?
+            }
         };
         let mut known = front.into_iter().chain(back);
         match known.find(|stamp| stamp.file != file) {
@@ -115,5 +118,19 @@ impl Ledger {
             None if front.is_some() && back.is_some() => Ok(ReadVerdict::Checked),
             None => Ok(ReadVerdict::Unjudged),
         }
+    }
+}
+
+/// Returns what is wrong with a damaged block: a block of zeros has lost its data.
+fn damage_or_nothing(
+    damage: Mismatch,
+    found: &[u8; BLOCK_BYTES],
+    offset: u64,
+    oldest: u32,
+) -> Mismatch {
+    if found.iter().all(|&byte| byte == 0) {
+        Mismatch::Missing { offset, oldest }
+    } else {
+        damage
     }
 }

@@ -93,3 +93,51 @@ fn each_write_that_is_doubled_counts_once() {
         }
     }
 }
+
+/// A server that was put back to an old copy, or has cut a file, has lost acknowledged data.
+#[test]
+fn what_holds_nothing_or_data_of_another_run_is_lost() {
+    let mut ledger = ledger();
+    let stored = issue(&mut ledger, ONE);
+    done(&mut ledger, ONE);
+    let missing = |offset, oldest| Mismatch::Missing { offset, oldest };
+    let zeros = [0; (BLOCKS * BLOCK) as usize];
+    let epoch = ledger.read_issued();
+    assert_eq!(
+        ledger.read_done(0, ONE.offset(), &zeros[..BLOCK_BYTES], epoch),
+        Err(missing(ONE.offset(), stored.generation))
+    );
+    ledger.note_faults(0, 0, &zeros, epoch);
+    // The read ends in block 1, which is known to be lost. So is each block of zeros.
+    ledger.note_end(0, BLOCK + 9, ONE.length() - 9);
+    ledger.note_end(1, BLOCK + 9, 2 * ONE.length() - 9);
+    ledger.note_end(1, 3 * BLOCK + 9, 0);
+    let mut other_run = Vec::new();
+    append(&mut other_run, BLOCK_BYTES, ONE.offset(), PREPARED, Salt(8));
+    ledger.note_faults(0, ONE.offset(), &other_run, epoch);
+    let lost: Vec<_> = ledger.take_faults();
+    let expected =
+        [(0, 0), (0, 1), (0, 2), (0, 3), (1, 1), (1, 2)].map(|(file, block)| DataFault {
+            file,
+            mismatch: missing(
+                block * BLOCK,
+                if (file, block) == (0, 1) {
+                    stored.generation
+                } else {
+                    0
+                },
+            ),
+        });
+    assert_eq!(lost, expected);
+    // While a write is in flight, such a block is not judged.
+    issue(&mut ledger, ONE);
+    let zeros = &zeros[..BLOCK_BYTES];
+    assert_eq!(ledger.read_done(0, ONE.offset(), zeros, epoch), OPEN);
+    let files = files(Scope::Shared);
+    let shared = Ledger::new(&files, CLIENT, 0, SALT);
+    let unwritten = Ledger::beside(OtherWriters::Read, &files, CLIENT, 0, SALT);
+    for ledger in [&shared, &unwritten] {
+        let judged = ledger.read_done(0, ONE.offset(), zeros, ledger.read_issued());
+        assert_eq!(judged, Err(missing(ONE.offset(), 0)));
+    }
+}
