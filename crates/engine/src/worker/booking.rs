@@ -150,6 +150,9 @@ impl<S: Supply> Sink for Booking<'_, S> {
         self.book_event(EventKind::LinkBack, self.now);
         let losses = self.recorder.losses_mut(self.clients.after_event);
         losses.handles.merge(handles);
+        if !handles.is_complete() {
+            self.clients.reopened();
+        }
         self.clients
             .end_actions(self.now, self.in_window, self.recorder);
     }

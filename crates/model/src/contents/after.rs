@@ -5,7 +5,8 @@
 //! * `stored`: the last sending of any of them
 //! * `through`: the last sending of one that asked for write-through
 //! * `flushed`: the last sending of one that the same client flushed later: the FLUSH was
-//!   sent after the answer to the write, and was answered with success
+//!   sent after the answer to the write, on the same open of the file, and was answered with
+//!   success
 //!
 //! A write is older than another one if it was answered before the other one was sent. A block
 //! that holds a write older than `flushed` has lost what FLUSH promised. Of writes that were in

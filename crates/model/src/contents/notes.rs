@@ -46,7 +46,8 @@ pub struct AnswerNote {
     pub client: u32,
     /// The file's index, as in a [`Stamp`](super::block::Stamp).
     pub file: u32,
-    /// Generation of a write.
+    /// Generation of a write. Of a flush, that of the client's last write before it opened the
+    /// file: the flush is of later ones only.
     pub generation: u32,
     /// What the answer says.
     pub outcome: NoteOutcome,

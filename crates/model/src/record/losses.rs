@@ -32,6 +32,12 @@ pub struct Reclaimed {
 }
 
 impl Reclaimed {
+    /// Returns whether there were handles, and the server had kept them all.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.kept > 0 && self.lost.is_empty()
+    }
+
     /// Counts a handle that the server had not kept.
     pub fn lose(&mut self, status: Option<NtStatus>) {
         let is_known = self.lost.len() < STATUSES_MAX || self.lost.contains_key(&status);

@@ -59,6 +59,7 @@ impl<S: Supply> Booking<'_, S> {
                 let members = self.clients.members.iter_mut();
                 members.for_each(|member| member.rest_until(now));
                 self.clients.back_since = now;
+                self.clients.reopened();
             }
         }
     }
@@ -148,6 +149,13 @@ impl<S: Supply> Clients<S> {
             recorder.losses_mut(self.after_event).failed += 1;
             self.end_whole(at, Some(OperationFailure::Lost), now, in_window, recorder);
         }
+    }
+
+    /// Tells the operations of all clients that their files were opened anew.
+    #[cold]
+    pub(super) fn reopened(&mut self) {
+        let members = self.members.iter_mut();
+        members.for_each(|member| member.operations.reopened());
     }
 
     /// Ends the actions that have a further request to send, because their opens are gone

@@ -64,6 +64,7 @@ impl<T: Supplies> Supplies for Noting<T> {
             through: Arc::clone(&self.through),
             client,
             generations: vec![0; self.outstanding as usize].into_boxed_slice(),
+            opened_after: 0,
             pad: None,
         }
     }
@@ -76,6 +77,8 @@ pub(crate) struct NotingSupply<S> {
     client: u32,
     /// The generation of the write in each slot of the client.
     generations: Box<[u32]>,
+    /// The generation of the last write before the client opened its files.
+    opened_after: u32,
     pad: Option<SharedPad>,
 }
 
@@ -123,6 +126,10 @@ impl<S: Supply> Supply for NotingSupply<S> {
         self.pad = pad.cloned();
     }
 
+    fn reopened(&mut self) {
+        self.opened_after = self.generations.iter().copied().max().unwrap_or_default();
+    }
+
     #[inline]
     fn sent(&mut self, slot: u32, operation: &Operation, generation: u32) {
         if operation.kind == OpKind::Write {
@@ -149,7 +156,10 @@ impl<S: Supply> Supply for NotingSupply<S> {
             (OpKind::Flush, RequestResult::Well) => (NoteOutcome::Flushed, 0, 0),
             _ => return,
         };
-        let generation = self.generations[self.place(number)];
+        let generation = match kind {
+            OpKind::Flush => self.opened_after,
+            _ => self.generations[self.place(number)],
+        };
         if let Some(pad) = &self.pad {
             pad.borrow_mut().add(&AnswerNote {
                 client: self.client,
@@ -162,5 +172,86 @@ impl<S: Supply> Supply for NotingSupply<S> {
                 done: now,
             });
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::collections::VecDeque;
+    use std::rc::Rc;
+
+    use super::*;
+    use crate::worker::notes::{NoteDesk, NotePad};
+
+    const WRITE: Operation = Operation {
+        kind: OpKind::Write,
+        action: 0,
+        file: 0,
+        offset: 0,
+        length: 512,
+    };
+    const FLUSH: Operation = Operation {
+        kind: OpKind::Flush,
+        ..WRITE
+    };
+
+    /// A source of nothing.
+    struct Unused;
+
+    impl Supply for Unused {
+        fn next(&mut self, _: Phase) -> Option<Operation> {
+            None
+        }
+
+        fn after(&self, _: &Operation, _: RequestResult, _: NtStatus) -> Option<Operation> {
+            None
+        }
+
+        fn fault(&self) -> Dropped {
+            unreachable!("nothing is sent")
+        }
+    }
+
+    #[test]
+    fn a_flush_has_the_last_write_before_the_files_were_opened_anew() {
+        let desk = NoteDesk {
+            exchange: Arc::default(),
+            population: 0,
+        };
+        let pad = Rc::new(RefCell::new(NotePad::new(&desk, 1, 0)));
+        let mut supply = NotingSupply {
+            operations: Unused,
+            through: [false].into(),
+            client: 0,
+            generations: [0, 0].into(),
+            opened_after: 0,
+            pad: Some(pad),
+        };
+        let mut slot = Slot::free(0);
+        let mut answer = |supply: &mut NotingSupply<Unused>, number, operation| {
+            slot.operation = operation;
+            supply.answered(number, &slot, Nanos(9), RequestResult::Well);
+        };
+        for (number, generation) in [(0, 1), (1, 2)] {
+            supply.sent(number, &WRITE, generation);
+        }
+        answer(&mut supply, 0, WRITE);
+        answer(&mut supply, 0, FLUSH);
+        // The second write gets no answer.
+        supply.reopened();
+        supply.sent(0, &WRITE, 3);
+        answer(&mut supply, 0, WRITE);
+        answer(&mut supply, 1, FLUSH);
+        drop(supply);
+        desk.exchange.end();
+        let mut pages = VecDeque::new();
+        desk.exchange.take(&mut pages);
+        let notes = pages[0]
+            .notes
+            .iter()
+            .map(|words| AnswerNote::of_words(*words));
+        let generations: Vec<_> = notes.map(|note| note.generation).collect();
+        assert_eq!(generations, [1, 0, 3, 2]);
     }
 }

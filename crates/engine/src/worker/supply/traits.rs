@@ -59,6 +59,10 @@ pub(crate) trait Supply: 'static {
     /// Gets the page for notes on answers, before the load.
     fn note_in(&mut self, _: Option<&SharedPad>) {}
 
+    /// Learns that the client has opened its files anew, because the server did not keep its
+    /// handles.
+    fn reopened(&mut self) {}
+
     /// Learns that an operation was sent in this slot. `generation` is that of the client's
     /// last write.
     #[inline]

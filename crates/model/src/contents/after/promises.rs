@@ -10,6 +10,7 @@ use crate::files::Scope;
 
 /// A write that has an answer, but was not flushed yet.
 struct PendingWrite {
+    generation: u32,
     sent: Nanos,
     done: Nanos,
     offset: u64,
@@ -26,10 +27,11 @@ pub struct Promises {
     blocks: u64,
 }
 
-/// A file as one client writes to it.
+/// A file as one client writes to it in a load point. It opens the file again for the next one.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct NotedHandle {
     population: u32,
+    run: u32,
     client: u32,
     file: u32,
 }
@@ -65,13 +67,14 @@ impl Promises {
         let (flushes, place) = (noted.flushes, place(noted, population, note));
         let pending = NotedHandle {
             population,
+            run,
             client: note.client,
             file: note.file,
         };
         match note.outcome {
             NoteOutcome::Refused => {}
             NoteOutcome::Flushed => {
-                self.flush(place, pending, note.sent);
+                self.flush(place, pending, note);
             }
             NoteOutcome::Stored | NoteOutcome::WrittenThrough => {
                 let latest = Stamp {
@@ -92,6 +95,7 @@ impl Promises {
                 if flushes {
                     let writes = self.pending.entry(pending).or_default();
                     writes.push_back(PendingWrite {
+                        generation: note.generation,
                         sent: note.sent,
                         done: note.done,
                         offset: note.offset,
@@ -103,12 +107,17 @@ impl Promises {
         Ok(())
     }
 
-    /// Notes that a client flushed the writes that were answered before this instant.
-    fn flush(&mut self, place: NotedFile, pending: NotedHandle, sent: Nanos) {
+    /// Notes that a client flushed the writes that were answered before it sent the flush. Those
+    /// before it opened the file are no matter of this flush: the server may have started anew,
+    /// and have lost them by then.
+    fn flush(&mut self, place: NotedFile, pending: NotedHandle, flush: &AnswerNote) {
         let Some(writes) = self.pending.get_mut(&pending) else {
             return;
         };
-        while let Some(write) = writes.pop_front_if(|write| write.done <= sent) {
+        while let Some(write) = writes.pop_front_if(|write| write.done <= flush.sent) {
+            if write.generation <= flush.generation {
+                continue;
+            }
             for block in blocks(&mut self.files, place, write.offset, write.length) {
                 block.flushed = block.flushed.max(write.sent);
             }

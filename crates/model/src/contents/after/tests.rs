@@ -152,6 +152,56 @@ fn a_flush_is_for_the_writes_of_its_client() {
     assert_eq!(share.fate(PREPARED), LostFlushed);
 }
 
+/// A server that has started anew has lost what was not flushed until then. A flush of what was
+/// written since then promises nothing about it.
+#[test]
+fn a_flush_is_for_the_writes_since_its_client_opened_the_file() {
+    let mut share = Share::new(Scope::Private);
+    share.write(1, Stored, 10, 20).write(2, Stored, 30, 40);
+    let after = |share: &mut Share, generation, sent| {
+        share.write_of(1, generation, NoteOutcome::Flushed, (sent, sent + 1));
+    };
+    after(&mut share, 2, 50);
+    assert_eq!(share.fate(PREPARED), LostUnpromised);
+    // A later flush does not cover it either.
+    share.write(3, Stored, 60, 70);
+    after(&mut share, 2, 80);
+    assert_eq!(share.fate(whole(2)), LostFlushed);
+    share.page.notes.pop();
+    after(&mut share, 3, 80);
+    assert_eq!(share.fate(whole(2)), LostUnpromised);
+}
+
+/// The file is opened again for the next load point, and the server may have started anew.
+#[test]
+fn a_flush_is_for_the_writes_of_its_load_point() {
+    let population = NotedPopulation {
+        directory: "d".to_owned(),
+        salt: SALT,
+        scope: Scope::Private,
+        files: 3,
+        file_bytes: 4 * BLOCK,
+        flushes: true,
+    };
+    for (run, flushed) in [(1, 10), (2, 0)] {
+        let mut promises = Promises::of(std::slice::from_ref(&population));
+        let mut share = Share::new(Scope::Private);
+        share.write(1, Stored, 10, 20);
+        promises.add(&share.page).unwrap();
+        share.page.notes.clear();
+        share.flush(1, 30).page.source.run = run;
+        promises.add(&share.page).unwrap();
+        let known: Vec<_> = promises.files().collect();
+        let [(_, [promise])] = known[..] else {
+            panic!("{known:?}");
+        };
+        assert_eq!(
+            (promise.stored, promise.flushed),
+            (Nanos(10), Nanos(flushed))
+        );
+    }
+}
+
 /// A server may carry out writes that are in flight together in any order.
 #[test]
 fn either_of_two_writes_in_flight_together_may_remain() {
