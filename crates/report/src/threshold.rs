@@ -112,10 +112,11 @@ impl ThresholdValue {
 
     /// Returns whether a load point without operations has the value too.
     const fn is_always_there(self) -> bool {
-        matches!(
-            self,
-            Self::Event(_) | Self::Metric(Metric::Cpu | Metric::ServerCpu)
-        )
+        match self {
+            Self::Event(of) => of.is_always_there(),
+            Self::Metric(metric) => metric.is_of_cpu(),
+            _ => false,
+        }
     }
 
     const fn is_of_streams(self) -> bool {

@@ -275,6 +275,12 @@ impl LoadPointDoc {
         }
     }
 
+    /// Returns whether reads were compared with what was written.
+    pub(crate) fn has_verified(&self) -> bool {
+        self.verification
+            .is_some_and(|reads| reads.checked + reads.wrong > 0)
+    }
+
     /// Returns the load point of a stage under load, without what is known only when the load
     /// has ended.
     #[must_use]

@@ -2,10 +2,12 @@
 
 use std::cmp::Reverse;
 
+use smbench_model::contents::Verify;
+use smbench_model::files::Scope;
 use smbench_model::record::OperationFailure;
 
 use crate::curve::total;
-use crate::doc::{EventDoc, InBlackoutDoc, LoadPointDoc, OpDoc, RunDoc};
+use crate::doc::{EventDoc, InBlackoutDoc, LoadPointDoc, OpDoc, RunDoc, WorkloadDoc};
 use crate::latency::{LatencyDoc, pool};
 use crate::table::{Cell, Column, Table};
 use crate::units::{self, counted, plain};
@@ -236,14 +238,24 @@ pub fn failover_in_brief(doc: &RunDoc) -> Option<String> {
     }
     let failed = sum(|event| event.operations_failed);
     parts.push(format!("{} failed", counted(failed, "operation")));
-    let faults: Vec<_> = doc
-        .load_points
-        .iter()
-        .filter_map(|point| point.verify)
-        .collect();
-    if !faults.is_empty() {
-        let lost = total(faults.iter().map(|faults| faults.lost));
+    let faults = || doc.load_points.iter().filter_map(|point| point.verify);
+    let lost = total(faults().map(|faults| faults.lost));
+    if lost > 0 || finds_lost_writes(doc) {
         parts.push(counted(lost, "lost write"));
     }
     Some(parts.join(", "))
+}
+
+/// Returns whether lost writes would have been found: in reads of private files, by the clients
+/// that write to them.
+fn finds_lost_writes(doc: &RunDoc) -> bool {
+    let plan = &doc.plan;
+    let is_able = |verify, of: &WorkloadDoc| {
+        verify == Verify::ReadBack && of.scope == Scope::Private && of.readers_percent.is_none()
+    };
+    let any_is_able = match &plan.populations[..] {
+        [] | [_] => is_able(plan.verify, &plan.workload),
+        several => several.iter().any(|one| is_able(one.verify, &one.workload)),
+    };
+    any_is_able && doc.load_points.iter().any(LoadPointDoc::has_verified)
 }

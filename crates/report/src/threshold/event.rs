@@ -1,8 +1,12 @@
 //! Values of lost connections in conditions: `blackout max > 15s`, `lost writes > 0`.
 
 use smbench_model::contents::Verify;
+use smbench_model::files::Scope;
+use smbench_model::kind::OpKind;
 use smbench_model::plan::Plan;
 use smbench_model::setting::Advice;
+use smbench_model::work::Population;
+use smbench_model::workload::Requests;
 
 use crate::curve::{CurveRow, total};
 use crate::doc::{EventDoc, LoadPointDoc};
@@ -61,6 +65,11 @@ impl EventValue {
         }
     }
 
+    /// Returns whether a load point without operations has the value too.
+    pub(super) const fn is_always_there(self) -> bool {
+        !matches!(self, Self::LostWrites)
+    }
+
     /// Whether the value of a load point can only grow while it runs.
     pub(super) const fn grows(self) -> bool {
         match self {
@@ -77,8 +86,12 @@ impl EventValue {
             _ if failover.reconnect.is_none() => {
                 "clients that lose their connection drop out; give @reconnect"
             }
-            Self::LostWrites if populations.all(|one| one.verify == Verify::Off) => {
+            Self::LostWrites if populations.clone().all(|one| one.verify == Verify::Off) => {
                 "the data is not verified; give @verify"
+            }
+            Self::LostWrites if !populations.any(finds_lost_writes) => {
+                "only clients that read back what is in private files find lost writes, and \
+                 there are none"
             }
             _ => return None,
         };
@@ -111,9 +124,23 @@ impl EventValue {
             Self::LostWrites => {
                 let lost = |pass: &&LoadPointDoc| pass.verify.map(|faults| faults.lost);
                 let lost: Option<Vec<_>> = passes().map(lost).collect();
-                Some(total(lost?.into_iter()) as f64)
+                let lost = total(lost?.into_iter());
+                // Where nothing was read, nothing can be found.
+                let is_known = lost > 0 || passes().all(|pass| pass.has_verified());
+                is_known.then_some(lost as f64)
             }
             Self::LostHandles => Some(sum(|event| event.handles_lost) as f64),
         }
     }
+}
+
+/// Returns whether a population can find lost writes: its clients verify what they read of files
+/// to which nobody else writes. Where some clients only read, the others' data is not read.
+fn finds_lost_writes(population: &Population) -> bool {
+    let workload = &population.workload;
+    let kinds = workload.kinds();
+    population.verify == Verify::ReadBack
+        && workload.files.scope == Scope::Private
+        && !matches!(workload.requests, Requests::Divided { .. })
+        && (kinds.contains(&OpKind::Read) || kinds.contains(&OpKind::CreateReadClose))
 }

@@ -4,9 +4,14 @@ use std::path::Path;
 use std::time::Duration;
 
 use smbench_model::Nanos;
+use smbench_model::contents::Verify;
+use smbench_model::contents::block::Mismatch;
+use smbench_model::contents::verify::{DataFault, ReadVerdict};
 use smbench_model::event::{EventRecord, PlannedEvent};
+use smbench_model::files::Scope;
 use smbench_model::kind::OpKind;
 use smbench_model::record::{LoadPointRecord, OperationFailure, Phase, RunRecord, Times};
+use smbench_model::workload::Requests;
 use smbench_protocol::NtStatus;
 use smbench_report::doc::RunDoc;
 use smbench_report::table::Table;
@@ -176,6 +181,63 @@ fn latencies_are_shown_with_and_without_operations_in_blackouts() {
         doc.load_points[0].in_blackout
     );
     assert!(text::blackouts(&document(&run_of(vec![cut()]))).is_none());
+}
+
+/// Where reads could find nothing, the number of lost writes is not 0.
+#[test]
+fn lost_writes_are_judged_where_reads_could_find_them() {
+    let condition: Threshold = "lost writes > 0".parse().unwrap();
+    let refused = |run: &RunRecord| {
+        let checked = condition.check(&run.plan);
+        checked.err().map(|error| error.to_string())
+    };
+    let said = |run: &RunRecord| {
+        let doc = document(run);
+        let brief = text::failover_in_brief(&doc).unwrap();
+        (condition.judge(&doc).to_string(), brief)
+    };
+    let mut run = run_of(vec![cut()]);
+    assert!(refused(&run).unwrap().contains("the data is not verified"));
+    run.plan.only_mut().verify = Verify::ReadBack;
+    assert_eq!(refused(&run), None);
+    let (outcome, brief) = said(&run);
+    let unknown = "cannot be judged: it was not measured at 4 clients";
+    assert!(outcome.ends_with(unknown), "{outcome}");
+    assert!(!brief.contains("lost write"), "{brief}");
+    let ops = &mut run.load_points[0].ops;
+    book(ops, Phase::Window, |ops| ops.verified(ReadVerdict::Checked));
+    let (outcome, brief) = said(&run);
+    let passed = "passed   lost writes > 0: 0 lost writes at 4 clients";
+    assert_eq!(outcome, passed);
+    assert!(brief.ends_with(", 0 lost writes"), "{brief}");
+    let mut shared = run.clone();
+    shared.plan.only_mut().workload.files.scope = Scope::Shared;
+    assert!(!said(&shared).1.contains("lost write"));
+    let mut divided = run.clone();
+    divided.plan.only_mut().workload.requests = Requests::Divided {
+        readers_percent: 50.0,
+    };
+    let mut unread = run.clone();
+    unread.plan.only_mut().workload.requests = Requests::Data {
+        read_percent: 0.0,
+        flush_every_writes: None,
+    };
+    for run in [&shared, &divided, &unread] {
+        let why = refused(run).unwrap();
+        assert!(why.contains("only clients that read back"), "{why}");
+    }
+    let fault = DataFault {
+        file: 0,
+        mismatch: Mismatch::Missing {
+            offset: 0,
+            oldest: 1,
+        },
+    };
+    book(&mut run.load_points[0].ops, Phase::Window, |ops| {
+        ops.fault(Some(0), 0, &fault);
+    });
+    let failed = "failed   lost writes > 0: 1 lost write at 4 clients";
+    assert_eq!(said(&run).0, failed);
 }
 
 #[test]
