@@ -243,6 +243,11 @@ pub fn failover_in_brief(doc: &RunDoc) -> Option<String> {
     if lost > 0 || finds_lost_writes(doc) {
         parts.push(counted(lost, "lost write"));
     }
+    let doubled = total(faults().map(|faults| faults.doubled));
+    let torn = total(faults().map(|faults| faults.torn));
+    let others = [(doubled, "doubled write"), (torn, "torn write")].into_iter();
+    let others = others.filter(|(count, _)| *count > 0);
+    parts.extend(others.map(|(count, what)| counted(count, what)));
     Some(parts.join(", "))
 }
 

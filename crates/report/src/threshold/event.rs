@@ -4,6 +4,7 @@ use smbench_model::contents::Verify;
 use smbench_model::files::Scope;
 use smbench_model::kind::OpKind;
 use smbench_model::plan::Plan;
+use smbench_model::record::DataFaults;
 use smbench_model::setting::Advice;
 use smbench_model::work::Population;
 use smbench_model::workload::Requests;
@@ -19,10 +20,56 @@ use crate::units::{self, counted};
 pub(super) enum EventValue {
     /// The time that clients were without an answer.
     Blackout(Metric),
-    /// Acknowledged writes that reads do not find.
-    LostWrites,
+    /// Writes whose data reads found wrong.
+    Writes(WriteFault),
     /// Handles that the server has not kept.
     LostHandles,
+}
+
+/// How the data of writes was found wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum WriteFault {
+    /// Acknowledged writes that reads do not find.
+    Lost,
+    /// Writes without an answer over later acknowledged ones.
+    Doubled,
+    /// Blocks that no single write made.
+    Torn,
+}
+
+impl WriteFault {
+    /// Returns the value's name, and that of one of them.
+    const fn names(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Lost => ("lost writes", "lost write"),
+            Self::Doubled => ("doubled writes", "doubled write"),
+            Self::Torn => ("torn writes", "torn write"),
+        }
+    }
+
+    const fn of(self, found: &DataFaults) -> u64 {
+        match self {
+            Self::Lost => found.lost,
+            Self::Doubled => found.doubled,
+            Self::Torn => found.torn,
+        }
+    }
+
+    /// Returns whether the clients of a population can find it: in verified reads of what they
+    /// write. What others write to a file has an unknown age, so that it can only be torn.
+    fn is_found_by(self, population: &Population) -> bool {
+        let workload = &population.workload;
+        let kinds = workload.kinds();
+        let is_read = [OpKind::Read, OpKind::CreateReadClose]
+            .iter()
+            .any(|kind| kinds.contains(kind));
+        let is_judged = match workload.files.scope {
+            // Where some clients only read, nobody reads what the others write.
+            Scope::Private => !matches!(workload.requests, Requests::Divided { .. }),
+            Scope::Shared => self == Self::Torn,
+        };
+        population.verify == Verify::ReadBack && is_read && is_judged
+    }
 }
 
 impl EventValue {
@@ -31,7 +78,9 @@ impl EventValue {
         match (first, second) {
             ("blackout", "min" | "us/op" | "server-us/op" | "throughput" | "ops/s") => None,
             ("blackout", metric) => Metric::by_name(metric).map(Self::Blackout),
-            ("lost", "writes") => Some(Self::LostWrites),
+            ("lost", "writes") => Some(Self::Writes(WriteFault::Lost)),
+            ("doubled", "writes") => Some(Self::Writes(WriteFault::Doubled)),
+            ("torn", "writes") => Some(Self::Writes(WriteFault::Torn)),
             ("lost", "handles") => Some(Self::LostHandles),
             _ => None,
         }
@@ -40,7 +89,7 @@ impl EventValue {
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Blackout(_) => "blackout",
-            Self::LostWrites => "lost writes",
+            Self::Writes(fault) => fault.names().0,
             Self::LostHandles => "lost handles",
         }
     }
@@ -48,7 +97,7 @@ impl EventValue {
     pub(super) const fn unit(self) -> &'static str {
         match self {
             Self::Blackout(_) => "ns",
-            Self::LostWrites => "writes",
+            Self::Writes(_) => "writes",
             Self::LostHandles => "handles",
         }
     }
@@ -60,20 +109,20 @@ impl EventValue {
     pub(super) fn print(self, value: f64) -> String {
         match self {
             Self::Blackout(_) => units::latency(value),
-            Self::LostWrites => counted(value as u64, "lost write"),
+            Self::Writes(fault) => counted(value as u64, fault.names().1),
             Self::LostHandles => counted(value as u64, "lost handle"),
         }
     }
 
     /// Returns whether a load point without operations has the value too.
     pub(super) const fn is_always_there(self) -> bool {
-        !matches!(self, Self::LostWrites)
+        !matches!(self, Self::Writes(_))
     }
 
     /// Whether the value of a load point can only grow while it runs.
     pub(super) const fn grows(self) -> bool {
         match self {
-            Self::LostWrites | Self::LostHandles => true,
+            Self::Writes(_) | Self::LostHandles => true,
             Self::Blackout(_) => false,
         }
     }
@@ -86,11 +135,15 @@ impl EventValue {
             _ if failover.reconnect.is_none() => {
                 "clients that lose their connection drop out; give @reconnect"
             }
-            Self::LostWrites if populations.clone().all(|one| one.verify == Verify::Off) => {
+            Self::Writes(_) if populations.clone().all(|one| one.verify == Verify::Off) => {
                 "the data is not verified; give @verify"
             }
-            Self::LostWrites if !populations.any(finds_lost_writes) => {
-                "only clients that read back what is in private files find lost writes, and \
+            Self::Writes(fault) if populations.any(|one| fault.is_found_by(one)) => return None,
+            Self::Writes(WriteFault::Torn) => {
+                "only clients that read what is written find torn writes, and there are none"
+            }
+            Self::Writes(_) => {
+                "only clients that read back what is in private files find such writes, and \
                  there are none"
             }
             _ => return None,
@@ -121,26 +174,15 @@ impl EventValue {
                     None => Some(0.0),
                 }
             }
-            Self::LostWrites => {
-                let lost = |pass: &&LoadPointDoc| pass.verify.map(|faults| faults.lost);
-                let lost: Option<Vec<_>> = passes().map(lost).collect();
-                let lost = total(lost?.into_iter());
+            Self::Writes(fault) => {
+                let found = |pass: &&LoadPointDoc| pass.verify.map(|found| fault.of(&found));
+                let found: Option<Vec<_>> = passes().map(found).collect();
+                let found = total(found?.into_iter());
                 // Where nothing was read, nothing can be found.
-                let is_known = lost > 0 || passes().all(|pass| pass.has_verified());
-                is_known.then_some(lost as f64)
+                let is_known = found > 0 || passes().all(|pass| pass.has_verified());
+                is_known.then_some(found as f64)
             }
             Self::LostHandles => Some(sum(|event| event.handles_lost) as f64),
         }
     }
-}
-
-/// Returns whether a population can find lost writes: its clients verify what they read of files
-/// to which nobody else writes. Where some clients only read, the others' data is not read.
-fn finds_lost_writes(population: &Population) -> bool {
-    let workload = &population.workload;
-    let kinds = workload.kinds();
-    population.verify == Verify::ReadBack
-        && workload.files.scope == Scope::Private
-        && !matches!(workload.requests, Requests::Divided { .. })
-        && (kinds.contains(&OpKind::Read) || kinds.contains(&OpKind::CreateReadClose))
 }

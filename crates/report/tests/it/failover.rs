@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use smbench_model::Nanos;
 use smbench_model::contents::Verify;
-use smbench_model::contents::block::Mismatch;
+use smbench_model::contents::block::{Mismatch, Stamp};
 use smbench_model::contents::verify::{DataFault, ReadVerdict};
 use smbench_model::event::{EventRecord, PlannedEvent};
 use smbench_model::files::Scope;
@@ -238,6 +238,53 @@ fn lost_writes_are_judged_where_reads_could_find_them() {
     });
     let failed = "failed   lost writes > 0: 1 lost write at 4 clients";
     assert_eq!(said(&run).0, failed);
+}
+
+#[test]
+fn doubled_and_torn_writes_have_conditions_and_a_place_in_the_sentence() {
+    let mut run = run_of(vec![cut()]);
+    run.plan.only_mut().verify = Verify::ReadBack;
+    book(&mut run.load_points[0].ops, Phase::Window, |ops| {
+        ops.verified(ReadVerdict::Checked);
+    });
+    let judged = |run: &RunRecord, what: &str| {
+        let condition: Threshold = format!("{what} writes > 0").parse().unwrap();
+        condition.check(&run.plan).unwrap();
+        condition.judge(&document(run)).to_string()
+    };
+    let expected = "passed   doubled writes > 0: 0 doubled writes at 4 clients";
+    assert_eq!(judged(&run, "doubled"), expected);
+    let found = Stamp::default();
+    let late = Mismatch::Late {
+        offset: 0,
+        oldest: 1,
+        found,
+    };
+    let damage = |offset| Mismatch::Byte {
+        offset,
+        expected: 1,
+        found: 2,
+    };
+    book(&mut run.load_points[0].ops, Phase::Window, |ops| {
+        for mismatch in [late, damage(0), damage(512)] {
+            ops.fault(None, 0, &DataFault { file: 0, mismatch });
+        }
+    });
+    let expected = "failed   doubled writes > 0: 1 doubled write at 4 clients";
+    assert_eq!(judged(&run, "doubled"), expected);
+    let expected = "failed   torn writes > 0: 2 torn writes at 4 clients";
+    assert_eq!(judged(&run, "torn"), expected);
+    let brief = text::failover_in_brief(&document(&run)).unwrap();
+    let expected = ", 0 lost writes, 1 doubled write, 2 torn writes";
+    assert!(brief.ends_with(expected), "{brief}");
+    // On shared files only the age of data is unknown.
+    run.plan.only_mut().workload.files.scope = Scope::Shared;
+    assert_eq!(
+        judged(&run, "torn"),
+        "failed   torn writes > 0: 2 torn writes at 4 clients"
+    );
+    let doubled: Threshold = "doubled writes > 0".parse().unwrap();
+    assert!(doubled.check(&run.plan).is_err());
 }
 
 #[test]
