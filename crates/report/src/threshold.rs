@@ -9,6 +9,7 @@ mod population;
 mod required;
 mod rows;
 mod unfinished;
+mod values;
 
 use std::fmt;
 
@@ -20,7 +21,7 @@ use self::event::EventValue;
 pub use self::required::TimeLimit;
 pub use self::unfinished::UnfinishedPoint;
 use crate::compare::{At, LimitSide};
-use crate::curve::{Curve, CurveRow, total};
+use crate::curve::{CurveRow, total};
 use crate::doc::{ConditionDoc, ConditionOutcome, OpDoc, OutcomeDoc, RunDoc, is_asked_for};
 use crate::latency::{LatencyDoc, pool};
 use crate::metric::Metric;
@@ -147,6 +148,7 @@ impl ThresholdValue {
             Self::Metric(metric) if metric.is_time() && row.is_stalled() => "; misses a stall",
             Self::Metric(metric) if metric.is_time() && is_noisy() => "; latency noise",
             Self::Late | Self::LateShare if row.is_generator_limited() => "; client-limited",
+            Self::Event(of) if of.why_unknown(row).is_some() => "; not all clients came back",
             _ => "",
         }
     }
@@ -300,53 +302,6 @@ impl Threshold {
         matches!(self.place, At::Clients(_))
     }
 
-    fn judge_value(&self, doc: &RunDoc) -> Result<ConditionDoc, String> {
-        if let ThresholdValue::Growth(growing) = self.value {
-            let found = growing.percent_per_hour(doc)?;
-            let judged = self.judged(found, "over the soak");
-            let value = judged.value.filter(|value| value.is_finite());
-            return Ok(ConditionDoc { value, ..judged });
-        }
-        let curve = Curve::of(&doc.load_points);
-        let op = self.op.as_deref();
-        let rows = self.rows(doc.pacing, &curve)?;
-        let mut values = Vec::new();
-        for row in rows {
-            let place = row.load();
-            let value = match &self.population {
-                None => self.value.of(row, op),
-                Some(name) => self.value.of_population(row, name, op),
-            };
-            let remedy = Advice(match self.value {
-                ThresholdValue::Metric(Metric::ServerCpu) => "; give @server_metrics",
-                _ => "",
-            });
-            let missing = || format!("it was not measured at {place}{remedy}");
-            let place = format!("at {place}{}", self.value.doubt(row));
-            // In a stage, a population may have no turn.
-            let may_lack = row.load().stage.is_some() && !self.value.is_always_there();
-            if value.is_some() || !may_lack {
-                values.push((value.ok_or_else(missing)?, place));
-            }
-        }
-        let (found, place) = match (self.value, self.place) {
-            (ThresholdValue::Errors, At::Usual) => {
-                let sum = values.iter().map(|(value, _)| value).sum();
-                (sum, "at all load points".to_owned())
-            }
-            _ => self.worst(values).ok_or("no valid load point has it")?,
-        };
-        let judged = self.judged(found, &place);
-        let is_valid = curve.rows.iter().all(CurveRow::is_valid);
-        match self.value {
-            // Operations that were lost with their client are no failed ones.
-            ThresholdValue::Errors if judged.outcome == ConditionOutcome::Passed && !is_valid => {
-                Err("a load point is not valid".to_owned())
-            }
-            _ => Ok(judged),
-        }
-    }
-
     fn judged(&self, found: f64, place: &str) -> ConditionDoc {
         let is_beyond = match self.side {
             LimitSide::Below => found < self.limit,
@@ -375,15 +330,6 @@ impl Threshold {
             value: None,
             limit: self.limit,
             found: found.to_owned(),
-        }
-    }
-
-    /// Returns the value that is closest to failing, or furthest beyond the limit.
-    fn worst(&self, values: Vec<(f64, String)>) -> Option<(f64, String)> {
-        let values = values.into_iter();
-        match self.side {
-            LimitSide::Below => values.min_by(|one, other| one.0.total_cmp(&other.0)),
-            LimitSide::Above => values.max_by(|one, other| one.0.total_cmp(&other.0)),
         }
     }
 }

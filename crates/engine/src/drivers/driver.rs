@@ -136,6 +136,9 @@ pub trait Sink {
     fn link_back(&mut self, handles: &Reclaimed);
     /// Reports the first answer to a client after a loss at `lost_at`, and its blackout.
     fn came_back(&mut self, lost_at: Nanos, after: Nanos);
+    /// Reports a client that has no answer since a loss at `lost_at`, and its blackout so far. Its
+    /// load has ended.
+    fn stayed_away(&mut self, lost_at: Nanos, after: Nanos);
     /// Reports that the clients have left, or are back. They have nothing in flight.
     fn churned(&mut self, event: ChurnEvent<'_>);
     /// Reports how long each part of the operation in a slot took, in their order. Parts are in
@@ -218,6 +221,10 @@ pub trait Driver: Sized + 'static {
     /// Learns that operations after the load follow, for which no lost connection is replaced.
     #[doc(hidden)]
     fn end_load(&mut self) {}
+
+    /// Reports the clients that are not back from a blackout when their load ends.
+    #[doc(hidden)]
+    fn end_blackouts(&mut self, _now: Nanos, _sink: &mut impl Sink) {}
 
     /// Learns when the load of all clients begins, and how many they are.
     #[doc(hidden)]

@@ -33,7 +33,7 @@ use crate::drivers::remains::SessionRemains;
 use crate::machine::clock;
 use crate::smb::session::SessionError;
 use answers::Answers;
-use calls::ClientCalls;
+use calls::{ClientCalls, ComeBack};
 use channels::SeveralConnections;
 pub(crate) use churn::ChurnPlan;
 use churn::GroupChurn;
@@ -219,6 +219,13 @@ impl<C: Connector> Driver for Reconnecting<C> {
         self.sockets = None;
         // The operations after the load keep their connections.
         self.switch.take();
+    }
+
+    fn end_blackouts(&mut self, now: Nanos, sink: &mut impl Sink) {
+        self.report_cut_off(sink);
+        for ComeBack { lost_at, after } in self.calls.end_blackouts(now) {
+            sink.stayed_away(lost_at, after);
+        }
     }
 
     fn load_begins(&mut self, begin: Nanos, clients: u32) {

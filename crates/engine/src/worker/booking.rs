@@ -162,6 +162,11 @@ impl<S: Supply> Sink for Booking<'_, S> {
         self.recorder.losses_mut(event).came_back(after);
     }
 
+    fn stayed_away(&mut self, lost_at: Nanos, after: Nanos) {
+        let event = self.clients.events.last_before(lost_at);
+        self.recorder.losses_mut(event).stayed_away(after);
+    }
+
     fn churned(&mut self, event: ChurnEvent<'_>) {
         self.book_churn(event);
     }

@@ -59,6 +59,11 @@ pub struct EventDoc {
     pub clients: u64,
     /// Number of those that had no answer again before the load ended.
     pub clients_away: u64,
+    /// Longest time of such a client from its last answer before the loss to the end of its load,
+    /// in nanoseconds. Absent if all came back, and in documents of releases that did not record
+    /// it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub away_ns_max: Option<u64>,
     /// Time of each client that came back from its last answer before the loss to its first
     /// answer after it; `null` if none came back.
     pub blackout_ns: Option<LatencyDoc>,
@@ -151,6 +156,7 @@ impl EventDoc {
             at_s: None,
             clients: losses.clients,
             clients_away: losses.still_away(),
+            away_ns_max: Some(losses.longest_away.0).filter(|longest| *longest > 0),
             blackout_ns: LatencyDoc::of(&blackout),
             blackout_hdr: (!blackout.is_empty()).then(|| Hdr::from(&*blackout)),
             recovery_s: None,
@@ -196,6 +202,7 @@ impl EventDoc {
     pub(crate) fn add(&mut self, other: &Self) {
         self.clients += other.clients;
         self.clients_away += other.clients_away;
+        self.away_ns_max = self.away_ns_max.max(other.away_ns_max);
         let parts = [&self.blackout_hdr, &other.blackout_hdr]
             .into_iter()
             .flatten();

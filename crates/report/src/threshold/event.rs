@@ -153,36 +153,62 @@ impl EventValue {
 
     /// Returns the value of a row. Passes that are not valid count as well.
     pub(super) fn of(self, row: &CurveRow<'_>) -> Option<f64> {
-        let passes = || {
-            let valid = row.passes.iter().filter(|pass| pass.valid);
-            valid.chain(&row.invalid)
-        };
-        let events = || passes().flat_map(|pass| &pass.events);
-        let sum = |of: fn(&EventDoc) -> u64| total(events().map(of));
         match self {
+            // Nobody knows how long the blackout of a client is that did not come back.
+            Self::Blackout(_) if open_blackouts(row) > 0 => None,
             Self::Blackout(metric) => {
-                // Nobody knows how long the blackout of a client is that did not come back.
-                let is_open = sum(|event| event.clients_away) > 0
-                    || passes().any(|pass| !pass.dropouts.is_empty());
-                if is_open {
-                    return None;
-                }
-                let times = pool(events().filter_map(|event| event.blackout_hdr.as_ref()));
-                match LatencyDoc::of(&times) {
+                let times = events(row).filter_map(|event| event.blackout_hdr.as_ref());
+                match LatencyDoc::of(&pool(times)) {
                     Some(times) => metric.latency(&times),
                     // Nobody was without an answer.
                     None => Some(0.0),
                 }
             }
             Self::Writes(fault) => {
-                let found = |pass: &&LoadPointDoc| pass.verify.map(|found| fault.of(&found));
-                let found: Option<Vec<_>> = passes().map(found).collect();
+                let found = |pass: &LoadPointDoc| pass.verify.map(|found| fault.of(&found));
+                let found: Option<Vec<_>> = passes(row).map(found).collect();
                 let found = total(found?.into_iter());
                 // Where nothing was read, nothing can be found.
-                let is_known = found > 0 || passes().all(|pass| pass.has_verified());
+                let is_known = found > 0 || passes(row).all(LoadPointDoc::has_verified);
                 is_known.then_some(found as f64)
             }
-            Self::LostHandles => Some(sum(|event| event.handles_lost) as f64),
+            Self::LostHandles => Some(total(events(row).map(|event| event.handles_lost)) as f64),
         }
     }
+
+    /// Returns a bound below the value of a row, if there is one.
+    pub(super) fn at_least(self, row: &CurveRow<'_>) -> Option<f64> {
+        let Self::Blackout(Metric::Max) = self else {
+            return None;
+        };
+        let longest = |event: &EventDoc| {
+            let of_back = event.blackout_ns.map(|times| times.max);
+            event.away_ns_max.max(of_back)
+        };
+        let longest = events(row).filter_map(longest).max();
+        longest.map(|longest| longest as f64)
+    }
+
+    /// Returns why the value of a row is not known, as a clause without a place; `None` if there
+    /// is no such reason.
+    pub(super) fn why_unknown(self, row: &CurveRow<'_>) -> Option<String> {
+        let open = open_blackouts(row);
+        let is_open = open > 0 && matches!(self, Self::Blackout(_));
+        is_open.then(|| format!("{} did not come back", counted(open, "client")))
+    }
+}
+
+fn passes<'a>(row: &'a CurveRow<'_>) -> impl Iterator<Item = &'a LoadPointDoc> {
+    let valid = row.passes.iter().filter(|pass| pass.valid);
+    valid.chain(&row.invalid).copied()
+}
+
+fn events<'a>(row: &'a CurveRow<'_>) -> impl Iterator<Item = &'a EventDoc> {
+    passes(row).flat_map(|pass| &pass.events)
+}
+
+/// Returns the number of clients that did not come back.
+fn open_blackouts(row: &CurveRow<'_>) -> u64 {
+    let away = total(events(row).map(|event| event.clients_away));
+    away.max(total(passes(row).map(|pass| pass.dropouts.len() as u64)))
 }

@@ -287,12 +287,64 @@ fn doubled_and_torn_writes_have_conditions_and_a_place_in_the_sentence() {
     assert!(doubled.check(&run.plan).is_err());
 }
 
+/// A client that did not come back was away until its load ended, at least.
+#[test]
+fn a_blackout_without_an_end_is_judged_by_its_length_so_far() {
+    let mut point = cut();
+    book(&mut point.ops, Phase::Outside, |ops| {
+        ops.losses_mut(Some(0))
+            .stayed_away(Nanos(20_000 * MILLISECOND));
+    });
+    let doc = document(&run_of(vec![point]));
+    let json = serde_json::to_value(&doc).unwrap();
+    let events = &json["load_points"][0]["events"];
+    assert_eq!(events[0]["away_ns_max"], 20_000 * MILLISECOND);
+    assert_eq!(events[1].get("away_ns_max"), None);
+    let judged = |condition: &str| {
+        let condition: Threshold = condition.parse().unwrap();
+        condition.judge(&doc).to_string()
+    };
+    let expected = "failed   blackout max > 15s: 20.0 s at 4 clients; not all clients came back";
+    assert_eq!(judged("blackout max > 15s"), expected);
+    let unknown = "cannot be judged: 1 client did not come back at 4 clients";
+    for condition in ["blackout max > 30s", "blackout max < 15s"] {
+        assert_eq!(
+            judged(condition),
+            format!("unknown  {condition}: {unknown}")
+        );
+    }
+}
+
+/// A load point in which nothing could be found does not hide what another one found.
+#[test]
+fn a_condition_on_events_fails_if_one_load_point_is_beyond_the_limit() {
+    let mut run = run_of(vec![point(1, 1, 4), cut()]);
+    run.plan.only_mut().verify = Verify::ReadBack;
+    let mismatch = Mismatch::Missing {
+        offset: 0,
+        oldest: 1,
+    };
+    book(&mut run.load_points[1].ops, Phase::Window, |ops| {
+        ops.fault(Some(0), 0, &DataFault { file: 0, mismatch });
+    });
+    let condition: Threshold = "lost writes > 0".parse().unwrap();
+    let expected = "failed   lost writes > 0: 1 lost write at 4 clients";
+    assert_eq!(condition.judge(&document(&run)).to_string(), expected);
+}
+
 #[test]
 fn conditions_judge_what_events_cost() {
     let mut doc = document(&run_of(vec![cut()]));
     // Nobody knows how long the blackout of a client is that did not come back.
-    let away: Threshold = "blackout max > 15s".parse().unwrap();
-    assert!(away.judge(&doc).to_string().starts_with("unknown "));
+    let unknown = "cannot be judged: 1 client did not come back at 4 clients";
+    for condition in ["blackout max > 15s", "blackout p50 > 1ms"] {
+        let away: Threshold = condition.parse().unwrap();
+        let expected = format!("unknown  {condition}: {unknown}");
+        assert_eq!(away.judge(&doc).to_string(), expected);
+    }
+    let longer: Threshold = "blackout max > 200ms".parse().unwrap();
+    let expected = "failed   blackout max > 200ms: 300 ms at 4 clients; not all clients came back";
+    assert_eq!(longer.judge(&doc).to_string(), expected);
     for event in &mut doc.load_points[0].events {
         event.clients_away = 0;
     }

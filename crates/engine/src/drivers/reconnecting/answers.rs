@@ -81,6 +81,10 @@ impl<S: Sink> Sink for Answers<'_, S> {
         self.sink.came_back(lost_at, after);
     }
 
+    fn stayed_away(&mut self, lost_at: Nanos, after: Nanos) {
+        self.sink.stayed_away(lost_at, after);
+    }
+
     fn churned(&mut self, event: ChurnEvent<'_>) {
         self.sink.churned(event);
     }

@@ -239,6 +239,13 @@ impl ClientCalls {
         back
     }
 
+    /// Ends the blackouts of the clients that are not back when the load ends.
+    pub(super) fn end_blackouts(&mut self, now: Nanos) -> Vec<ComeBack> {
+        self.away = 0;
+        let clients = self.clients.iter_mut();
+        clients.filter_map(|client| client.come_back(now)).collect()
+    }
+
     /// Returns until when the call in a slot had to be due to be in a blackout; `None` if no
     /// connection was lost. A call of one of several connections was in it in any case.
     pub(super) fn back_at(&mut self, slot: u32) -> Option<Nanos> {

@@ -105,6 +105,7 @@ impl Sink for Ended {
     fn cut_off(&mut self, _: Nanos, _: u32) {}
     fn link_back(&mut self, _: &Reclaimed) {}
     fn came_back(&mut self, _: Nanos, _: Nanos) {}
+    fn stayed_away(&mut self, _: Nanos, _: Nanos) {}
     fn churned(&mut self, _: ChurnEvent<'_>) {}
     fn parts(&mut self, _: u32, _: impl Iterator<Item = (OpKind, Nanos)>) {}
 }

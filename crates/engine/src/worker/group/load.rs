@@ -16,6 +16,7 @@ use super::Group;
 use crate::drivers::driver::Driver;
 use crate::drivers::dropped::Dropped;
 use crate::machine::clock;
+use crate::worker::booking::Booking;
 use crate::worker::figures::{Figures, add_stages};
 use crate::worker::load_control::LoadControl;
 use crate::worker::shared::Shared;
@@ -89,7 +90,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
     }
 
     /// Completes all measurements that are still running at `now`.
-    fn settle(&mut self, now: Nanos, control: &LoadControl, recorder: Option<&mut Recorder>) {
+    fn settle(&mut self, now: Nanos, control: &LoadControl, mut recorder: Option<&mut Recorder>) {
         self.follow_schedule(control);
         self.clients.count_in_flight(now, control);
         self.count_held_back(now, control);
@@ -99,6 +100,15 @@ impl<D: Driver, S: Supply> Group<D, S> {
             member.waits.end(now, control);
             member.cut_window(control.cancel.at());
             member.give_up_rest(end);
+        }
+        if let Some(recorder) = recorder.as_deref_mut() {
+            let mut booking = Booking {
+                clients: &mut self.clients,
+                recorder,
+                in_window: 0,
+                now,
+            };
+            self.driver.end_blackouts(now, &mut booking);
         }
         self.clients.give_up_in_flight(now, recorder);
     }

@@ -108,3 +108,21 @@ fn think_time_after_a_lost_call_is_no_blackout() {
     calls.sent(&call(0, 0, OpKind::Write));
     assert_eq!(calls.answered(0, after(60)), None);
 }
+
+/// A client that is not back when the load ends was away until then at least.
+#[test]
+fn a_blackout_may_last_until_the_load_ends() {
+    let mut calls = ClientCalls::new(2);
+    calls.sent(&call(0, 0, OpKind::Read));
+    let (answered, lost_at) = (read_again(&mut calls), after(10));
+    calls.lose(lost_at);
+    assert_eq!(calls.take_cut_off(), Some((lost_at, 1)));
+    let now = after(30);
+    let [away] = calls.end_blackouts(now)[..] else {
+        panic!("one client is away");
+    };
+    assert_eq!(away.lost_at, lost_at);
+    assert!(away.after <= now.since(answered), "{away:?}");
+    assert!(away.after >= now.since(lost_at), "{away:?}");
+    assert_eq!(calls.end_blackouts(after(40)), []);
+}
