@@ -124,6 +124,7 @@ impl RunDoc {
                 populations: populations.of_point(point),
                 verify: (verified && returns).then(|| point.ops.faults()),
                 churn: churns.then(|| churn(point)),
+                events: EventDoc::all(point, record.plan.work.ramp_up),
                 server_counters: ServerCountersDoc::of(point, record.server.split.is_some()),
                 ..load_point(point)
             })
@@ -263,7 +264,7 @@ fn load_point(record: &LoadPointRecord) -> LoadPointDoc {
         replayed: None,
         clients_served: Some(record.clients_served),
         dropouts: record.dropouts.clone(),
-        events: EventDoc::all(record),
+        events: Vec::new(),
         in_blackout: InBlackoutDoc::of_point(record, &all),
         churn: None,
         links: links.kept().iter().map(LinkDoc::from).collect(),

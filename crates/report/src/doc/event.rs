@@ -1,21 +1,23 @@
 //! What happened to clients during a load point.
 
+mod calm;
+
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use smbench_model::Nanos;
+use smbench_model::event::{EventAction, EventRecord};
 use smbench_model::hooks::HookRecord;
 use smbench_model::record::{
-    DataFaults, EventLosses, LoadEvent, LoadPointRecord, OperationFailure, Series,
+    DataFaults, EventKind, EventLosses, LoadEvent, LoadPointRecord, OperationFailure,
 };
 
 use super::operation::FailureDoc;
 use crate::latency::{Hdr, LatencyDoc};
+use calm::{CalmLoad, EventSpan};
 
-/// Throughput counts as before from this share on.
-const RECOVERED: f64 = 0.95;
-/// Whole intervals before an event whose mean counts as the throughput before it.
-const INTERVALS_BEFORE: usize = 10;
 /// The kind of losses that no event of the plan came before.
 const UNPLANNED: &str = "loss";
 /// The name of a handle that the server had not promised to keep.
@@ -71,8 +73,9 @@ pub struct EventDoc {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blackout_hdr: Option<Hdr>,
     /// Seconds from the event until an interval of the series had 95 % of the throughput before
-    /// it, or of the operations if no data was moved. It is exact to an interval. Absent if that
-    /// was not reached before the next event, or if no whole interval was before the event.
+    /// it, or of the operations if no data was moved. It is exact to an interval. 0 if the
+    /// throughput did not fall below that within the longest blackout. Absent if it was not
+    /// reached before the next event, or if no whole interval was before the event.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovery_s: Option<f64>,
     /// Number of durable handles that the server had kept.
@@ -115,14 +118,15 @@ pub struct EventDoc {
 }
 
 impl EventDoc {
-    /// Returns the events of a load point, after the losses before all of them.
-    pub(crate) fn all(record: &LoadPointRecord) -> Vec<Self> {
+    /// Returns the events of a load point, after the losses before all of them. Its window opens
+    /// after `ramp_up`.
+    pub(crate) fn all(record: &LoadPointRecord, ramp_up: Duration) -> Vec<Self> {
         let losses = record.ops.losses();
         let unplanned = losses
             .after(None)
             .map(|losses| Self::with(UNPLANNED, losses));
         let nothing = EventLosses::default();
-        let mut calm = CalmLoad::of(&record.series);
+        let mut calm = CalmLoad::of(&record.series, record.window);
         let planned = (0..).zip(&record.events).map(|(index, event)| {
             let after = losses.after(Some(index)).unwrap_or(&nothing);
             let next = record.events.get(index as usize + 1);
@@ -131,7 +135,13 @@ impl EventDoc {
             Self {
                 event: Some(event.event.to_string()),
                 at_s,
-                recovery_s: at_s.and_then(|at_s| calm.recovery_s(at_s, until)),
+                recovery_s: at_s.and_then(|at_s| {
+                    calm.recovery_s(&EventSpan {
+                        at_s,
+                        next_s: until,
+                        begins_by_s: effect_s(record, ramp_up, event, until) + longest_s(after),
+                    })
+                }),
                 command: event.command.clone(),
                 processes: match &event.signalled {
                     Some(Ok(count)) => Some(*count as u64),
@@ -243,6 +253,32 @@ impl EventDoc {
     }
 }
 
+/// Returns the longest blackout, in seconds, also of a client that did not come back.
+fn longest_s(losses: &EventLosses) -> f64 {
+    let of_back = Nanos(losses.blackout.get().max());
+    of_back.max(losses.longest_away).as_secs_f64()
+}
+
+/// Returns when an event takes effect, in seconds from the start of the window. A command may do
+/// so at its end, or cut connections even later, until the next event.
+fn effect_s(
+    record: &LoadPointRecord,
+    ramp_up: Duration,
+    event: &EventRecord,
+    next_s: Option<f64>,
+) -> f64 {
+    let at_s = event.at.unwrap_or_default().as_secs_f64();
+    if !matches!(event.event.action, EventAction::Exec(_)) {
+        return at_s;
+    }
+    let links = record.ops.events().kept().iter();
+    let lost = links.filter(|link| link.kind != EventKind::LinkBack);
+    let lost_s = lost.map(|link| link.at.as_secs_f64() - ramp_up.as_secs_f64());
+    let of_event = lost_s.filter(|lost_s| next_s.is_none_or(|next_s| *lost_s < next_s));
+    let took_s = event.command.as_ref().map_or(0.0, |command| command.took_s);
+    of_event.fold(at_s + took_s, f64::max)
+}
+
 /// Whether a count is left out.
 #[expect(
     clippy::trivially_copy_pass_by_ref,
@@ -252,103 +288,11 @@ const fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// The throughput of a load point outside the effects of its events.
-struct CalmLoad {
-    interval_s: f64,
-    /// Bytes of each interval, or operations if no data was moved.
-    amounts: Vec<f64>,
-    /// The interval from which on the last event has no effect any more.
-    from: usize,
-    /// The amount that counts as the throughput before the last event.
-    enough: Option<f64>,
-}
-
-impl CalmLoad {
-    fn of(series: &Series) -> Self {
-        let carries = series.all.iter().any(|interval| interval.bytes > 0);
-        let amounts = series
-            .all
-            .iter()
-            .map(|interval| if carries { interval.bytes } else { interval.count } as f64);
-        Self {
-            interval_s: series.interval.as_secs_f64(),
-            amounts: amounts.collect(),
-            from: 0,
-            enough: None,
-        }
-    }
-
-    /// Returns the seconds from the next event until the load point has its throughput again.
-    /// If it has not recovered from the last event, that is the throughput before that one.
-    fn recovery_s(&mut self, at_s: f64, until_s: Option<f64>) -> Option<f64> {
-        // The conversions saturate.
-        let index = |seconds: f64| (seconds / self.interval_s) as usize;
-        let event = index(at_s);
-        let end = until_s.map_or(self.amounts.len(), index);
-        let from = self.from.max(event.saturating_sub(INTERVALS_BEFORE));
-        let before = self.amounts.get(from..event).unwrap_or_default();
-        if !before.is_empty() {
-            self.enough = Some(RECOVERED * before.iter().sum::<f64>() / before.len() as f64);
-        }
-        let enough = self.enough?;
-        let after = self.amounts.get(event..end.min(self.amounts.len()))?;
-        if after.is_empty() {
-            self.from = usize::MAX;
-            return None;
-        }
-        let Some(dip) = after.iter().position(|amount| *amount < enough) else {
-            return Some(0.0);
-        };
-        self.from = usize::MAX;
-        let back = after[dip..].iter().position(|amount| *amount >= enough)?;
-        self.from = event + dip + back;
-        Some(self.from as f64 * self.interval_s - at_s)
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use smbench_model::kind::OpKind;
-    use smbench_model::record::IntervalSummary;
 
     use super::*;
-
-    #[test]
-    fn the_recovery_ends_with_the_first_interval_that_is_as_before() {
-        let series = |amounts: &[u64]| Series {
-            interval: Duration::from_secs(1),
-            all: amounts
-                .iter()
-                .map(|count| IntervalSummary {
-                    count: *count,
-                    ..IntervalSummary::default()
-                })
-                .collect(),
-            ..Series::default()
-        };
-        let dip = series(&[100, 100, 40, 0, 60, 97, 100]);
-        let once = |series: &Series, at_s, until_s| CalmLoad::of(series).recovery_s(at_s, until_s);
-        assert_eq!(once(&dip, 2.5, None), Some(2.5));
-        assert_eq!(once(&dip, 2.5, Some(4.0)), None);
-        assert_eq!(once(&dip, 0.5, None), None);
-        assert_eq!(once(&series(&[100, 100, 99, 98]), 2.2, None), Some(0.0));
-        assert_eq!(once(&series(&[100, 100, 50, 50]), 2.2, None), None);
-        // The second event comes before the load has recovered from the first one.
-        let mut close = CalmLoad::of(&dip);
-        assert_eq!(close.recovery_s(2.5, Some(4.0)), None);
-        assert_eq!(close.recovery_s(4.0, None), Some(1.0));
-        // Both are in the same interval.
-        let mut same = CalmLoad::of(&dip);
-        assert_eq!(same.recovery_s(2.2, Some(2.5)), None);
-        assert_eq!(same.recovery_s(2.5, None), Some(2.5));
-        // The first one is over before the second one, so what came after it counts.
-        let slower = series(&[100, 10, 96, 96, 50, 92, 92]);
-        let mut apart = CalmLoad::of(&slower);
-        assert_eq!(apart.recovery_s(1.0, Some(4.0)), Some(1.0));
-        assert_eq!(apart.recovery_s(4.0, None), Some(1.0));
-    }
 
     #[test]
     fn equal_events_of_a_plan_stay_two() {

@@ -10,7 +10,10 @@ use smbench_model::contents::verify::{DataFault, ReadVerdict};
 use smbench_model::event::{EventRecord, PlannedEvent};
 use smbench_model::files::Scope;
 use smbench_model::kind::OpKind;
-use smbench_model::record::{LoadPointRecord, OperationFailure, Phase, RunRecord, Times};
+use smbench_model::record::{
+    EventKind, IntervalSummary, LoadEvent, LoadPointRecord, OperationFailure, Phase, RunRecord,
+    Times,
+};
 use smbench_model::workload::Requests;
 use smbench_protocol::NtStatus;
 use smbench_report::doc::RunDoc;
@@ -111,6 +114,33 @@ fn a_document_has_what_each_event_cost() {
     assert!(events[1]["blackout_ns"].is_null());
     let read = RunDoc::parse(doc.to_json().as_bytes(), Path::new("here")).unwrap();
     assert_eq!(read.load_points[1].events, doc.load_points[1].events);
+}
+
+/// A command may cut connections long after it began. Its dip is then later than that of an event
+/// which acts at once.
+#[test]
+fn the_effect_of_a_command_may_begin_with_the_last_lost_connection() {
+    let mut point = point(4, 1, 1000);
+    point.series.all[6] = IntervalSummary::default();
+    let recovery = |point: &LoadPointRecord| {
+        let doc = document(&run_of(vec![point.clone()]));
+        doc.load_points[0].events[0].recovery_s
+    };
+    point.events = vec![event("at 2s: drop 100%")];
+    assert_eq!(recovery(&point), Some(0.0));
+    point.events = vec![event("at 2s: exec ./failover.sh")];
+    assert_eq!(recovery(&point), Some(0.0));
+    // The window opens 2 s after the start of the load.
+    book(&mut point.ops, Phase::Window, |ops| {
+        ops.event(LoadEvent {
+            at: Nanos(8_100 * MILLISECOND),
+            kind: EventKind::LinkLost,
+            clients: 4,
+        });
+    });
+    assert_eq!(recovery(&point), Some(5.0));
+    point.events = vec![event("at 2s: drop 100%")];
+    assert_eq!(recovery(&point), Some(0.0));
 }
 
 #[test]
