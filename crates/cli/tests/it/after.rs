@@ -375,7 +375,8 @@ fn state_files_that_cannot_be_used_are_named() {
         .succeeded();
     // All blocks are lost, or the directory was deleted on purpose.
     let said = ran.verify();
-    assert!(said.stdout.contains("note: there is no directory smbench-"));
+    let first = "DIRECTORY MISSING: there is no smbench-";
+    assert!(said.stdout.starts_with(first), "{said:?}");
     assert_eq!(blocks(&answer(&ran).0, "kept"), 0);
 }
 

@@ -24,8 +24,23 @@ pub fn render(doc: &AfterDoc) -> String {
     text
 }
 
-/// Returns the answer in a sentence.
+/// Returns the answer in a line. A directory that is not there at all was most often removed on
+/// purpose.
 fn answer(doc: &AfterDoc) -> String {
+    let blocks = of_blocks(doc);
+    let missing: Vec<_> = doc.missing_directories.iter().map(|of| plain(of)).collect();
+    if missing.is_empty() {
+        return blocks;
+    }
+    format!(
+        "DIRECTORY MISSING: there is no {} on the share. If smbench cleanup removed it, or this is \
+         another server, nothing was lost. If not: {blocks}",
+        missing.join(" and no ")
+    )
+}
+
+/// Returns the answer by the blocks of all files.
+fn of_blocks(doc: &AfterDoc) -> String {
     let size = |blocks: u64| {
         let bytes = bytes(blocks * doc.block_bytes);
         format!("{} ({bytes})", counted(blocks, "block"))
@@ -156,13 +171,6 @@ fn remarks(doc: &AfterDoc) -> String {
             counted(doc.unanswered_blocks, "kept block")
         );
     }
-    for directory in &doc.missing_directories {
-        text += &format!(
-            "note: there is no directory {}; if smbench cleanup removed it, or this is another \
-             server, nothing was lost\n",
-            plain(directory)
-        );
-    }
     if !doc.is_whole {
         text += "note: the run did not end the state file; the answers of its last moments are \
                  missing, and are not checked\n";
@@ -229,6 +237,19 @@ mod tests {
             "BROKEN PROMISE: of 4 blocks (2 KiB), 2 blocks (1 KiB) lost data that a FLUSH or a \
              write-through had promised."
         );
+    }
+
+    #[test]
+    fn a_directory_that_is_not_there_is_told_first() {
+        let doc = AfterDoc {
+            missing_directories: vec!["d1".to_owned(), "d2".to_owned()],
+            ..doc([4, 0, 0, 0, 0, 0])
+        };
+        let text = render(&doc);
+        let expected = "DIRECTORY MISSING: there is no d1 and no d2 on the share. If smbench \
+                        cleanup removed it, or this is another server, nothing was lost. If not: \
+                        BROKEN PROMISE: of 4 blocks (2 KiB), 4 blocks (2 KiB) lost data ";
+        assert!(text.starts_with(expected), "{text}");
     }
 
     #[test]
