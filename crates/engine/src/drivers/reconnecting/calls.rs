@@ -178,6 +178,8 @@ impl ClientCalls {
     /// one, if no client had an answer since then.
     pub(super) fn lose(&mut self, at: Nanos) -> Nanos {
         let since = *self.lost_since.get_or_insert(at);
+        // Such a call is lost with all others, and was due before the connection is back.
+        self.late.clear();
         for client in &mut self.clients {
             if client.lost_at.is_none() && client.is_busy() {
                 client.lost_at = Some(since);
@@ -203,9 +205,12 @@ impl ClientCalls {
                 client.lost_at = Some(since);
                 self.cut_off += 1;
             }
+            // A call can be lost with one connection after another.
+            if !self.late.contains(&slot) {
+                self.late.push(slot);
+            }
             lost.push(slot);
         }
-        self.late.extend(&lost);
         self.channels += 1;
         (since, lost)
     }

@@ -126,3 +126,25 @@ fn a_blackout_may_last_until_the_load_ends() {
     assert!(away.after >= now.since(lost_at), "{away:?}");
     assert_eq!(calls.end_blackouts(after(40)), []);
 }
+
+/// A call is in a blackout if its connection was lost, but the next one in its slot is not.
+#[test]
+fn only_the_call_of_a_lost_connection_is_late() {
+    let mut calls = ClientCalls::new(1);
+    for at in [10, 11] {
+        calls.sent(&call(3, 0, OpKind::Read));
+        let (_, lost) = calls.lose_some(&[3], after(at));
+        assert_eq!(lost, [3]);
+    }
+    calls.sent(&call(3, 0, OpKind::Read));
+    assert_eq!(calls.back_at(3), Some(Nanos::MAX));
+    assert_eq!(calls.back_at(3), None);
+    // The loss of all connections ends the call that was lost with one of them.
+    calls.lose_some(&[3], after(12));
+    calls.lose(after(13));
+    assert!(calls.take_cut_off().is_some());
+    let back_at = after(14);
+    calls.link_back(back_at);
+    calls.sent(&call(3, 0, OpKind::Write));
+    assert_eq!(calls.back_at(3), Some(back_at));
+}
