@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::bounds::PERIOD_MAX;
 use crate::hooks::HookRecord;
 use crate::units::{format_duration, parse_duration};
 
@@ -14,6 +15,8 @@ use crate::units::{format_duration, parse_duration};
 pub const EVENTS_PER_POINT_MAX: usize = 64;
 /// The shortest time for which a server is stopped.
 const STOP_MIN: Duration = Duration::from_millis(1);
+/// Time of a window of no given length after its last event. Clients come back in it.
+const AFTER_EVENTS: Duration = Duration::from_secs(30);
 
 /// An event of each load point: `at 30s: drop 100%`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -66,6 +69,24 @@ impl EventRecord {
         let failure = self.command.as_ref()?.failure.as_ref()?;
         Some(format!("the command of the event at {at} {failure}"))
     }
+}
+
+impl PlannedEvent {
+    /// Returns the time from the start of the window until a server that is stopped runs again.
+    /// Any other event has no length.
+    #[must_use]
+    pub fn end(&self) -> Duration {
+        match self.action {
+            EventAction::Stop(time) => self.at.saturating_add(time),
+            _ => self.at,
+        }
+    }
+}
+
+/// Returns the length of a window with these events, if none is given; `None` without events.
+pub(crate) fn default_window(events: &[PlannedEvent]) -> Option<Duration> {
+    let last = events.iter().map(PlannedEvent::end).max()?;
+    Some(last.saturating_add(AFTER_EVENTS).min(PERIOD_MAX))
 }
 
 impl EventAction {

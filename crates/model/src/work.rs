@@ -16,7 +16,7 @@ use serde::{Deserialize, Deserializer};
 use crate::bounds::{DURATION_MIN, PERIOD_MAX, REPEAT_MAX};
 use crate::contents::Verify;
 use crate::digest::digested;
-use crate::event::PlannedEvent;
+use crate::event::{PlannedEvent, default_window};
 use crate::lists::clients::ClientList;
 use crate::lists::rates::RateList;
 use crate::load::{LoadModel, Ramp, Rate, Spacing};
@@ -85,9 +85,9 @@ options! {
         /// How clients begin: `full` (when absent) or `linear`, which requires a
         /// ramp-up.
         ramp: Ramp,
-        /// Length of the measured window, [`DURATION_MIN`] to [`PERIOD_MAX`]; 3 s
-        /// when absent. With `loops` and in a `fileio` test it is only a limit, and
-        /// 1 h when absent.
+        /// Length of the measured window, [`DURATION_MIN`] to [`PERIOD_MAX`]; when absent 3 s,
+        /// or with events until 30 s after the last one. With `loops` and in a `fileio` test
+        /// it is only a limit, and 1 h when absent.
         #[serde(deserialize_with = "duration")]
         #[written(String)]
         duration: Duration,
@@ -266,6 +266,8 @@ impl Work {
         load: LoadModel,
         rates: Vec<Rate>,
     ) -> Self {
+        let mut events = written.event.unwrap_or_default();
+        events.sort_by_key(|event| event.at);
         // A counted replay and a `fileio` test end when their work is done; the
         // duration is only a limit.
         let (ramp_up, duration, ramp_down) =
@@ -274,7 +276,7 @@ impl Work {
             } else {
                 (
                     Duration::from_secs(1),
-                    Duration::from_secs(3),
+                    default_window(&events).unwrap_or(Duration::from_secs(3)),
                     Duration::from_millis(500),
                 )
             };
@@ -299,8 +301,6 @@ impl Work {
             ramp: written.ramp.unwrap_or_default(),
             verify: written.verify.unwrap_or_default(),
         };
-        let mut events = written.event.unwrap_or_default();
-        events.sort_by_key(|event| event.at);
         Self {
             profile,
             populations: vec![population],

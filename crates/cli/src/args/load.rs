@@ -111,7 +111,8 @@ impl LoadArgs {
 /// How long a load point is, and what generates it: of runs and of suites.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct WindowArgs {
-    /// Measured time per load point, up to 30 days [default: the profile's, else 3s]
+    /// Measured time per load point, up to 30 days [default: the profile's, else 3s, or with events
+    /// until 30s after the last one]
     #[arg(long, short, value_name = "DURATION", value_parser = parse_duration,
         help_heading = COMMON)]
     pub(crate) duration: Option<Duration>,

@@ -130,6 +130,25 @@ fn a_refused_port() {
     }
 }
 
+/// A failover as its users write it, without the length of the window.
+#[test]
+fn a_failover_without_a_duration_ends_only_for_want_of_a_server() {
+    let place = Place::new();
+    let port = free_port();
+    let url = format!("smb://ann@127.0.0.1:{port}/bench");
+    let line = "-p file-server -c 200 --verify --handles durable --reconnect 60s \
+        --nodes 127.0.0.1,127.0.0.2 --out results";
+    let mut args = vec!["run", url.as_str()];
+    args.extend(line.split_whitespace());
+    args.extend(["--event", "at 30s: drop 100%"]);
+    args.extend(["--event", "at 60s: exec ./failover.sh"]);
+    args.extend(["--fail-if", "blackout max > 15s"]);
+    args.extend(["--fail-if", "lost writes > 0"]);
+    let said = place.smbench_as("pw", &args);
+    let at = format!("failed to connect to 127.0.0.1:{port}: ");
+    refused(&place, &said, 3, &[&at]);
+}
+
 /// An address on loopback that never answers. Its backlog is full, so the kernel
 /// drops every further SYN, as the path to an unroutable host does.
 struct Silent {

@@ -92,7 +92,8 @@ impl Plan {
     /// Built-in defaults:
     ///
     /// - clients 1, 4, 8 and 16, with one request outstanding each;
-    /// - 3 s measured, between 1 s of ramp-up and 500 ms of ramp-down;
+    /// - 3 s measured, or with events until 30 s after the last one, between 1 s of ramp-up and
+    ///   500 ms of ramp-down;
     /// - one pass, and seed 1;
     /// - random access to one private file of 1 MiB.
     ///

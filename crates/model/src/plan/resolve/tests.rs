@@ -74,6 +74,38 @@ fn built_in_defaults_hold_when_nobody_says_otherwise() {
     assert!(plan.only().workload.kinds().contains(&OpKind::Write));
 }
 
+/// Clients that lose their connection at the last event have time to come back.
+#[test]
+fn a_window_of_no_given_length_ends_after_its_last_event() {
+    let duration = |events: &[&str], duration| {
+        let event = events.iter().map(|text| text.parse().unwrap()).collect();
+        let work = WorkSpec {
+            event: Some(event),
+            duration,
+            ..WorkSpec::default()
+        };
+        let options = RunOptions {
+            work,
+            ..RunOptions::default()
+        };
+        let plan = resolve(&Profile::builtin("file-server").unwrap(), &options);
+        plan.map(|plan| plan.work.duration.as_secs())
+    };
+    let events = ["at 60s: exec true", "at 30s: exec true"];
+    assert_eq!(duration(&events, None), Ok(90));
+    assert_eq!(duration(&["at 1s: stop 10s"], None), Ok(41));
+    assert_eq!(duration(&[], None), Ok(3));
+    let given = Some(Duration::from_secs(61));
+    assert_eq!(duration(&events, given), Ok(61));
+    // A window is 30 days long at most, and so begins no later event.
+    let late = duration(&["at 31d: exec true"], None).unwrap_err();
+    assert!(
+        late.to_string()
+            .contains("after the end of the window, which is 30days long"),
+        "{late}"
+    );
+}
+
 #[test]
 fn every_builtin_profile_runs_and_can_be_verified() {
     let options = RunOptions {
