@@ -7,17 +7,22 @@ use crate::event::EVENTS_PER_POINT_MAX;
 use crate::steadiness::ROUNDS;
 
 impl Work {
-    /// Checks that each event is within the shortest window.
+    /// Checks that each event is within the shortest window, and so is the time for which it stops
+    /// the server.
     pub(super) fn check_events(&self) -> Result<(), WorkProblem> {
         if self.events.len() > EVENTS_PER_POINT_MAX {
             return Err(WorkProblem::TooManyEvents(self.events.len()));
         }
         let window = self.duration;
         let mut events = self.events.iter();
-        match events.find(|event| event.at >= window) {
-            Some(event) => {
+        match events.find(|event| event.at >= window || event.end() > window) {
+            Some(event) if event.at >= window => {
                 let at = event.at;
                 Err(WorkProblem::EventAfterEnd { at, window })
+            }
+            Some(event) => {
+                let at = event.at;
+                Err(WorkProblem::StoppedAfterEnd { at, window })
             }
             None if !self.events.is_empty() && self.ends_with_its_work() => {
                 Err(WorkProblem::EventsCounted)

@@ -31,6 +31,18 @@ pub enum WorkProblem {
         /// Length of the shortest window.
         window: Duration,
     },
+    /// An event stops the server beyond the end of the window.
+    #[error(
+        "the event at {} stops the server until after the end of the window, which is {} long: give \
+         a shorter time, or a longer duration",
+        format_duration(*.at), format_duration(*.window)
+    )]
+    StoppedAfterEnd {
+        /// The time of the event.
+        at: Duration,
+        /// Length of the shortest window.
+        window: Duration,
+    },
     /// Events in a window without a set length.
     #[error("events need a window of a set length: drop them, or the number of loops")]
     EventsCounted,

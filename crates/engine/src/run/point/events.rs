@@ -141,7 +141,7 @@ impl EventWork {
 }
 
 /// Does what an event asks for at an instant, unless the load is over before. The second cancel
-/// ends it.
+/// ends a command. A stop ends with the load.
 async fn begin_at(
     at: Nanos,
     work: EventWork,
@@ -165,7 +165,7 @@ async fn begin_at(
                 Ok(stopped) => {
                     let until = clock::timer(clock::now() + time.into());
                     tokio::select! {
-                        () = cancel.cancelled() => {}
+                        () = over.cancelled() => {}
                         () = tokio::time::sleep_until(until) => {}
                     }
                     Ok(stopped.count())
