@@ -1,0 +1,156 @@
+use smbench_model::contents::block::Salt;
+use smbench_model::kind::OpKind;
+use smbench_model::operations::{Operation, RequestResult};
+use smbench_model::record::{Phase, Tally};
+use smbench_protocol::NtStatus;
+
+use super::*;
+use crate::drivers::driver::{Answer, Extent};
+use crate::drivers::dropped::Dropped;
+use crate::worker::member::Member;
+
+const FLUSH: Operation = Operation {
+    kind: OpKind::Flush,
+    action: 0,
+    file: 0,
+    offset: 0,
+    length: 0,
+};
+
+struct Flushes;
+
+impl Supply for Flushes {
+    fn next(&mut self, _: Phase) -> Option<Operation> {
+        Some(FLUSH)
+    }
+
+    fn after(&self, _: &Operation, _: RequestResult, _: NtStatus) -> Option<Operation> {
+        None
+    }
+
+    fn fault(&self) -> Dropped {
+        unreachable!("a flush can be sent")
+    }
+}
+
+/// Two slots of one client, with a flush in flight in each since 10.
+fn in_flight() -> Clients<Flushes> {
+    let member = Member::new(0, 1, Salt::default(), Flushes, None);
+    let mut clients = Clients::new(vec![member], 2);
+    let at = Nanos(10);
+    for slot in &mut clients.slots {
+        slot.fill(FLUSH, at, at, None, at);
+    }
+    clients.in_flight = 2;
+    clients
+}
+
+fn book(clients: &mut Clients<Flushes>, slot: u32, extent: Extent, recorder: &mut Recorder) {
+    let answer = Answer::bare(slot, extent, NtStatus::SUCCESS);
+    let booked = clients.book(&answer, Nanos(30), 1, recorder);
+    booked.unwrap();
+}
+
+fn tally(recorder: &Recorder) -> Tally {
+    let mut tally = Tally::default();
+    tally.add(recorder, Phase::Window);
+    tally
+}
+
+#[test]
+fn a_lost_operation_is_sent_again_or_has_failed_but_not_both() {
+    let (mut clients, mut recorder) = (in_flight(), Recorder::default());
+    book(&mut clients, 0, Extent::Lost, &mut recorder);
+    book(&mut clients, 1, Extent::Repeatable, &mut recorder);
+    // The second one is still in flight, since it was first sent.
+    assert_eq!(clients.in_flight, 1);
+    assert_eq!(clients.members[0].continuing, [1]);
+    assert!(clients.slots[1].fill(FLUSH, Nanos(10), Nanos(10), None, Nanos(20)));
+    clients.members[0].continuing.clear();
+    book(&mut clients, 1, Extent::Final, &mut recorder);
+    assert_eq!(clients.in_flight, 0);
+    let tally = tally(&recorder);
+    assert_eq!(tally.window(OpKind::Flush).count(), 1);
+    assert_eq!(tally.window(OpKind::Flush).service.max(), 20);
+    let lost = (OpKind::Flush, OperationFailure::Lost);
+    assert_eq!(tally.failures().iter().collect::<Vec<_>>(), [(&lost, &1)]);
+}
+
+/// Operations that were due when the connection was back are in no blackout.
+#[test]
+fn what_was_due_before_the_connection_was_back_is_kept_apart() {
+    let (mut clients, mut recorder) = (in_flight(), Recorder::default());
+    clients.slots[1].intended = Nanos(25);
+    for slot in [0, 1] {
+        let mut booking = Booking {
+            clients: &mut clients,
+            recorder: &mut recorder,
+            in_window: 1,
+            now: Nanos(30),
+        };
+        let answer = Answer::bare(slot, Extent::Final, NtStatus::SUCCESS);
+        booking.answer_after_loss(&answer, Nanos(25)).unwrap();
+    }
+    let sent = clients.slots[0].sent;
+    let tally = tally(&recorder);
+    assert_eq!(tally.window(OpKind::Flush).count(), 2);
+    let late = tally.in_blackout().unwrap();
+    assert_eq!((late.count(), late.service.max()), (1, 30 - sent.0));
+}
+
+/// An operation that fails has no time.
+#[test]
+fn what_fails_after_a_blackout_has_no_time() {
+    let (mut clients, mut recorder) = (in_flight(), Recorder::default());
+    let mut booking = Booking {
+        clients: &mut clients,
+        recorder: &mut recorder,
+        in_window: 1,
+        now: Nanos(30),
+    };
+    let answer = Answer::bare(0, Extent::Final, NtStatus::ACCESS_DENIED);
+    booking.answer_after_loss(&answer, Nanos(25)).unwrap();
+    let tally = tally(&recorder);
+    assert!(tally.in_blackout().is_none());
+    assert_eq!(tally.errors(), 1);
+}
+
+const READ: Operation = Operation {
+    kind: OpKind::Read,
+    ..FLUSH
+};
+
+#[test]
+fn what_changes_nothing_is_sent_again_in_the_new_session() {
+    let (mut clients, mut recorder) = (in_flight(), Recorder::default());
+    clients.slots[0].operation = READ;
+    book(&mut clients, 0, Extent::Repeatable, &mut recorder);
+    book(&mut clients, 1, Extent::Lost, &mut recorder);
+    clients.end_actions(Nanos(40), 1, &mut recorder);
+    assert_eq!(clients.members[0].continuing, [0]);
+    assert_eq!(clients.slots[0].state, SlotState::Expired);
+    let tally = tally(&recorder);
+    let losses = tally.losses().after(None).unwrap();
+    assert_eq!((losses.repeated, losses.failed), (1, 1));
+    assert_eq!(tally.lost_with_connection(), 1);
+}
+
+#[test]
+fn what_was_to_be_sent_again_fails_with_its_session() {
+    let (mut clients, mut recorder) = (in_flight(), Recorder::default());
+    book(&mut clients, 0, Extent::Repeatable, &mut recorder);
+    // Its action has a further request, which was not sent.
+    clients.slots[1].state = SlotState::Continuing;
+    clients.in_flight -= 1;
+    clients.members[0].continuing.push_back(1);
+    clients.end_actions(Nanos(40), 1, &mut recorder);
+    assert_eq!(clients.in_flight, 0);
+    assert!(clients.members[0].continuing.is_empty());
+    assert!(
+        clients
+            .slots
+            .iter()
+            .all(|slot| slot.state == SlotState::Free)
+    );
+    assert_eq!(tally(&recorder).errors(), 1);
+}
