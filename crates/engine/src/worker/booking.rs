@@ -13,6 +13,7 @@ pub(super) mod unusual;
 mod waiting;
 mod whole;
 
+use std::collections::BTreeMap;
 use std::hint;
 
 use smbench_model::Nanos;
@@ -57,6 +58,8 @@ pub(super) struct Clients<S> {
     pub(super) events: EventInstants,
     /// Index of the event before the last loss of a connection.
     after_event: Option<u32>,
+    /// Slots whose requests are to be sent again, and the event under which that is counted.
+    repeats: BTreeMap<u32, Option<u32>>,
 }
 
 /// Records the answers received at one instant.
@@ -130,7 +133,8 @@ impl<S: Supply> Sink for Booking<'_, S> {
         self.clients.after_event = self.clients.events.last_before(since);
         let losses = self.recorder.losses_mut(self.clients.after_event);
         losses.links += 1;
-        losses.channels = losses.channels.saturating_sub(channels);
+        // They may have been counted in an earlier second.
+        losses.channels -= channels as i64;
     }
 
     fn channel_lost(&mut self, lost: &LostLink, since: Nanos) {
@@ -215,6 +219,7 @@ impl<S: Supply> Clients<S> {
             back_since: Nanos(0),
             events: EventInstants::default(),
             after_event: None,
+            repeats: BTreeMap::new(),
         }
     }
 

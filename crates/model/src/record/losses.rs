@@ -70,14 +70,16 @@ pub struct EventLosses {
     pub longest_away: Nanos,
     /// The durable handles of these clients.
     pub handles: Reclaimed,
-    /// Requests without an answer that were sent again.
-    pub repeated: u64,
+    /// Requests without an answer that were sent again. In the record of a second it may be
+    /// negative: that of one that was counted before, and was lost for good.
+    pub repeated: i64,
     /// Operations without an answer that failed.
     pub failed: u64,
     /// Connections that were lost, with and without a client in wait.
     pub links: u64,
-    /// Connections of clients that went on with another one.
-    pub channels: u64,
+    /// Connections of clients that went on with another one. In the record of a second it may be
+    /// negative: that of a client that lost its other ones, too.
+    pub channels: i64,
     /// Operations that failed after the event and before the next one, by cause.
     pub failures: BTreeMap<(OpKind, OperationFailure), u64>,
     /// Data that was found wrong meanwhile, under verification.
@@ -154,9 +156,7 @@ impl Losses {
     /// Returns whether any connection was lost.
     #[must_use]
     pub fn has_losses(&self) -> bool {
-        self.0
-            .values()
-            .any(|of| of.links + of.clients + of.channels > 0)
+        self.0.values().any(|of| of.links + of.clients > 0)
     }
 
     /// Returns what followed from an event, to add to it.

@@ -56,7 +56,7 @@ fn check_cuts(server: &Server, sessions: &SessionsSpec, connections: usize, grou
             losses.clients
         );
         // Of each cut at least one client had an operation in flight.
-        let unanswered = lost + losses.repeated;
+        let unanswered = lost + losses.repeated.unsigned_abs();
         assert!(unanswered >= CUTS as u64, "{unanswered}");
         assert!(
             unanswered <= CUTS as u64 * 2 * u64::from(outstanding),

@@ -176,8 +176,9 @@ impl<S: Supply> Clients<S> {
                     self.members[at].continuing.push_back(slot);
                 } else if is_again {
                     // It was to be sent again on another connection, which is lost as well.
-                    let losses = recorder.losses_mut(self.after_event);
-                    losses.repeated = losses.repeated.saturating_sub(1);
+                    if let Some(event) = self.repeats.remove(&slot) {
+                        recorder.losses_mut(event).repeated -= 1;
+                    }
                     self.book_lost(slot, now, in_window, recorder);
                 } else {
                     self.slots[slot as usize].state = SlotState::Free;

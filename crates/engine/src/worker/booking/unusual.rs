@@ -95,6 +95,9 @@ impl<S: Supply> Clients<S> {
                 member.continuing.push_back(answer.slot);
                 if answer.extent == Extent::Repeatable {
                     recorder.losses_mut(self.after_event).repeated += 1;
+                    self.repeats.insert(answer.slot, self.after_event);
+                } else {
+                    self.repeats.remove(&answer.slot);
                 }
                 return Some(Ok(()));
             }

@@ -6,7 +6,7 @@ use smbench_protocol::NtStatus;
 
 use super::*;
 use crate::drivers::driver::{Answer, Extent};
-use crate::drivers::dropped::Dropped;
+use crate::drivers::dropped::{Dropped, LinkCause, LostLink};
 use crate::worker::member::Member;
 
 const FLUSH: Operation = Operation {
@@ -153,4 +153,54 @@ fn what_was_to_be_sent_again_fails_with_its_session() {
             .all(|slot| slot.state == SlotState::Free)
     );
     assert_eq!(tally(&recorder).errors(), 1);
+}
+
+/// The request was counted in an earlier second, and under another event.
+#[test]
+fn a_request_that_is_lost_again_is_no_longer_counted_as_sent_again() {
+    let (mut clients, mut before) = (in_flight(), Recorder::default());
+    let mut later = Recorder::default();
+    book(&mut clients, 0, Extent::Repeatable, &mut before);
+    clients.after_event = Some(0);
+    clients.end_actions(Nanos(40), 1, &mut later);
+    before.merge(&later);
+    let tally = tally(&before);
+    assert_eq!(tally.losses().after(None).unwrap().repeated, 0);
+    assert_eq!(tally.losses().after(Some(0)).unwrap().failed, 1);
+}
+
+/// A request of an expired session was never counted.
+#[test]
+fn a_request_of_an_expired_session_is_lost_once() {
+    let (mut clients, mut recorder) = (in_flight(), Recorder::default());
+    book(&mut clients, 0, Extent::Expired, &mut recorder);
+    clients.end_actions(Nanos(40), 1, &mut recorder);
+    let tally = tally(&recorder);
+    let losses = tally.losses().after(None).unwrap();
+    assert_eq!((losses.repeated, losses.failed), (0, 1));
+}
+
+/// They were counted in an earlier second.
+#[test]
+fn connections_that_are_lost_with_all_others_are_not_lost_alone() {
+    let (mut clients, mut before) = (in_flight(), Recorder::default());
+    let mut later = Recorder::default();
+    let lost = LostLink {
+        connection: 0,
+        at: Nanos(20),
+        cause: LinkCause::Closed,
+    };
+    let mut booking = Booking {
+        clients: &mut clients,
+        recorder: &mut before,
+        in_window: 1,
+        now: Nanos(20),
+    };
+    booking.channel_lost(&lost, lost.at);
+    booking.recorder = &mut later;
+    booking.link_lost(&lost, lost.at, 1);
+    before.merge(&later);
+    let tally = tally(&before);
+    let losses = tally.losses().after(None).unwrap();
+    assert_eq!((losses.channels, losses.links), (0, 2));
 }
