@@ -6,7 +6,8 @@
 //! named `smbench-<16 hex digits>` that is empty or holds our marker file. The
 //! other is `smbench-fileio`, whose files are prepared once and stay. A run keeps
 //! its marker open without sharing. The server drops the open when the connection
-//! dies, and thus distinguishes a living run from a dead one.
+//! dies, and thus distinguishes a living run from a dead one. A run that lost this
+//! connection opens the marker again, see `hold`.
 //!
 //! Names are compared as the server compares them, see `files::list_respelled`.
 //!
@@ -16,6 +17,7 @@
 
 mod copies;
 mod files;
+mod hold;
 mod kept;
 mod names;
 mod parts;

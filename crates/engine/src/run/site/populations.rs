@@ -126,11 +126,10 @@ impl RunShare<'_> {
         record.noted = Some(noted);
     }
 
-    /// Checks that the server still answers in the sessions of the run.
+    /// Checks that the server still answers in the sessions of the run, or in new ones.
     pub(in crate::run) async fn check_server(&mut self) -> Result<(), SessionError> {
         for share in &mut self.populations {
-            let asked = share.workspace.session.ask_whether_alive();
-            unless(self.cancel, asked).await?;
+            unless(self.cancel, share.workspace.check_alive()).await?;
         }
         Ok(())
     }

@@ -41,6 +41,7 @@ pub(crate) use found::look_for_tree;
 use manifest::{manifest, write_manifest};
 pub(crate) use removal::remove_tree;
 pub use removed::RemovedFiles;
+pub(super) use tree::directory_of as tree_directory;
 pub(crate) use tree::{TreeWork, check_tree, prepare_tree};
 
 /// Whether a missing directory is created.

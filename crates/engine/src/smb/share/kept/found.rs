@@ -6,17 +6,16 @@ use std::sync::Arc;
 use smbench_model::fileio::FileioError;
 use smbench_model::files::{COPIED_TREES, FileSet};
 use smbench_model::tree::{Tree, TreeError, TreeProgress, TreeUsed};
-use smbench_protocol::command::create::{CreateRequest, access, share};
-use smbench_protocol::{FileId, NtStatus};
+use smbench_protocol::NtStatus;
 
 use super::crew::Crew;
 use super::scan::TreeOnShare;
 use super::tree::{PreparedFound, TreeWork, directory_of, look, make_directories, make_tree};
 use crate::machine::cancel::Cancel;
-use crate::smb::calls::FileCalls;
 use crate::smb::session::{Endpoint, SessionError};
 use crate::smb::share::files::join;
-use crate::smb::share::names::{MARKER, TREE_ROOT};
+use crate::smb::share::hold::hold_tree;
+use crate::smb::share::names::TREE_ROOT;
 use crate::smb::share::replay::make_directory;
 use crate::smb::share::{ShareSession, Workspace};
 
@@ -84,13 +83,7 @@ impl Workspace {
             return Ok(());
         }
         let directory = directory_of(&self.endpoint);
-        let marker = join(&directory, MARKER);
-        let doing = format!("use directory '{directory}'");
-        let request = CreateRequest {
-            share_access: share::FILE_SHARE_READ,
-            ..CreateRequest::open(marker.as_str(), access::FILE_READ_DATA)
-        };
-        match self.session.open_file(&doing, &request).await {
+        match hold_tree(&mut self.session, &directory).await {
             Ok(marker) => {
                 let marker = Some(marker);
                 self.tree = Some(RunTree { used, marker });

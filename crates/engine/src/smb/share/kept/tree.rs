@@ -51,7 +51,7 @@ impl From<TreeError> for SessionError {
     }
 }
 
-pub(super) fn directory_of(endpoint: &Endpoint) -> String {
+pub(in crate::smb::share) fn directory_of(endpoint: &Endpoint) -> String {
     join(&endpoint.target.path, TREE_DIRECTORY)
 }
 
