@@ -140,7 +140,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
                 }
                 (Poll::Pending, Some(filled_at)) => {
                     self.set_alarm(context, filled_at, control)?;
-                    ready!(self.wait(context, filled_at, &mut shared.scratch, control))?;
+                    ready!(self.wait(context, filled_at, shared, control))?;
                     self.follow_schedule(control);
                     clock::now()
                 }

@@ -290,6 +290,11 @@ impl Splits {
         None
     }
 
+    /// Sends no further piece of the operation in a slot, which has none in flight.
+    pub(super) fn give_up(&mut self, slot: u32) {
+        self.operations[slot as usize].failure = Some(PieceFailure::Lost);
+    }
+
     /// Returns the instant of the last answer to a piece of this slot.
     pub(super) fn last_answer(&self, slot: usize) -> Nanos {
         self.operations[slot].answered

@@ -286,6 +286,33 @@ fn an_interrupt_ends_a_blackout() {
     assert!(record.leftover.is_some());
 }
 
+/// A load ends at its time although its clients have long to come back to a server that is gone.
+#[test]
+fn a_server_that_stays_away_does_not_hold_up_the_end_of_the_load() {
+    let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
+    let gate = Gate::start(server.address());
+    let mut target = target(&server.url(), server.password());
+    target.port = gate.port();
+    let mut options = options(4, Duration::from_secs(8), SessionsSpec::default());
+    options.sessions.reconnect = Some(Duration::from_secs(3600));
+    // Reads are sent again, and so stay in flight.
+    let plan = plan("read-4k", &options, target);
+    let close = || gate.close();
+    let record = execute(
+        &plan,
+        &mut AfterFirstInterval(Some(close)),
+        &Cancel::default(),
+    );
+    let record = record.unwrap();
+    let point = &record.load_points[0];
+    let losses = losses(point, None);
+    assert_eq!((losses.clients, losses.still_away()), (4, 4));
+    assert_eq!(losses.repeated, 0);
+    assert!((1..=4).contains(&losses.failed), "{}", losses.failed);
+    let reason = point.invalid.as_ref().unwrap();
+    assert!(reason.contains("not back when the load ended"), "{reason}");
+}
+
 /// Commands of events run at their instants, and one that fails makes the load point invalid.
 #[test]
 fn a_command_of_an_event_runs_in_the_window() {

@@ -143,6 +143,32 @@ impl<S: Supply> Clients<S> {
         self.end_lost_whole(at, now, in_window, recorder);
     }
 
+    /// Counts the operations that wait for a connection as failed, because the load has ended, and
+    /// ends all actions.
+    #[cold]
+    pub(in crate::worker) fn give_up_waiting(&mut self, now: Nanos, recorder: &mut Recorder) {
+        for slot in 0..self.slots.len() as u32 {
+            let Slot { state, member, .. } = self.slots[slot as usize];
+            if state.is_in_flight() {
+                let continuing = &mut self.members[member].continuing;
+                continuing.retain(|&other| other != slot);
+                if let Some(splits) = &mut self.splits {
+                    splits.give_up(slot);
+                }
+                self.book_unrepeated(slot, now, 0, recorder);
+            }
+        }
+        self.end_actions(now, 0, recorder);
+    }
+
+    /// Counts an operation as failed that was to be sent again, and is not.
+    fn book_unrepeated(&mut self, slot: u32, now: Nanos, in_window: u64, recorder: &mut Recorder) {
+        if let Some(event) = self.repeats.remove(&slot) {
+            recorder.losses_mut(event).repeated -= 1;
+        }
+        self.book_lost(slot, now, in_window, recorder);
+    }
+
     /// Ends the operation of several steps in a slot, whose next step cannot be sent.
     fn end_lost_whole(&mut self, at: u32, now: Nanos, in_window: u64, recorder: &mut Recorder) {
         if S::splits() && self.slots[at as usize].operation.kind.is_step() {
@@ -176,10 +202,7 @@ impl<S: Supply> Clients<S> {
                     self.members[at].continuing.push_back(slot);
                 } else if is_again {
                     // It was to be sent again on another connection, which is lost as well.
-                    if let Some(event) = self.repeats.remove(&slot) {
-                        recorder.losses_mut(event).repeated -= 1;
-                    }
-                    self.book_lost(slot, now, in_window, recorder);
+                    self.book_unrepeated(slot, now, in_window, recorder);
                 } else {
                     self.slots[slot as usize].state = SlotState::Free;
                     if S::splits() {

@@ -9,11 +9,12 @@ use smbench_model::Nanos;
 use tokio::task::coop;
 
 use super::Group;
-use crate::drivers::driver::{Driver, Scratch};
+use crate::drivers::driver::Driver;
 use crate::drivers::dropped::Dropped;
 use crate::machine::clock;
 use crate::worker::alarm::Alarm;
 use crate::worker::load_control::LoadControl;
+use crate::worker::shared::Shared;
 use crate::worker::supply::Supply;
 
 impl<D: Driver, S: Supply> Group<D, S> {
@@ -66,13 +67,13 @@ impl<D: Driver, S: Supply> Group<D, S> {
         &mut self,
         context: &mut Context<'_>,
         now: Nanos,
-        scratch: &mut Scratch,
+        shared: &mut Shared,
         control: &LoadControl,
     ) -> Poll<Result<(), Dropped>> {
         if now < self.timer_at {
             Poll::Pending
         } else {
-            self.set_timer(context, now, scratch, control)
+            self.set_timer(context, now, shared, control)
         }
     }
 
@@ -81,7 +82,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
         &mut self,
         context: &mut Context<'_>,
         now: Nanos,
-        scratch: &mut Scratch,
+        shared: &mut Shared,
         control: &LoadControl,
     ) -> Poll<Result<(), Dropped>> {
         let limit = control.operation_limit;
@@ -89,11 +90,15 @@ impl<D: Driver, S: Supply> Group<D, S> {
             // The driver limits this wait. Clients without an action under way end earlier.
             // Operations after it have their limit again.
             let stop = control.schedule().stop;
-            return if now < stop {
-                self.set_timer_at(context, stop.min(now + limit))
-            } else {
-                Poll::Pending
-            };
+            if now < stop {
+                return self.set_timer_at(context, stop.min(now + limit));
+            }
+            // The server may stay away for as long as the clients try to come back.
+            control.turn(&mut shared.recording, now);
+            self.clients.count_in_flight(now, control);
+            let recorder = &mut shared.recording.recorder;
+            self.clients.give_up_waiting(now, recorder);
+            return Poll::Ready(Ok(()));
         }
         let oldest = self.clients.oldest();
         let since = match oldest {
@@ -120,7 +125,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
                 None => Dropped::NoCredits,
             };
             let why = self.driver.why_overdue().unwrap_or(stalled);
-            return Poll::Ready(self.driver.overdue(why, scratch));
+            return Poll::Ready(self.driver.overdue(why, &mut shared.scratch));
         }
         self.set_timer_at(context, since + limit)
     }

@@ -204,3 +204,24 @@ fn connections_that_are_lost_with_all_others_are_not_lost_alone() {
     let losses = tally.losses().after(None).unwrap();
     assert_eq!((losses.channels, losses.links), (0, 2));
 }
+
+/// A server that stays away does not hold up the end of the load.
+#[test]
+fn what_waits_for_a_connection_when_the_load_ends_has_failed() {
+    let (mut clients, mut recorder) = (in_flight(), Recorder::default());
+    clients.slots[0].operation = READ;
+    book(&mut clients, 0, Extent::Repeatable, &mut recorder);
+    // Its action has a further request, which was not sent.
+    clients.slots[1].state = SlotState::Continuing;
+    clients.in_flight -= 1;
+    clients.members[0].continuing.push_back(1);
+    clients.give_up_waiting(Nanos(40), &mut recorder);
+    assert_eq!(clients.in_flight, 0);
+    assert!(clients.members[0].continuing.is_empty());
+    let is_free = |slot: &Slot| slot.state == SlotState::Free;
+    assert!(clients.slots.iter().all(is_free));
+    let tally = tally(&recorder);
+    let losses = tally.losses().after(None).unwrap();
+    assert_eq!((losses.repeated, losses.failed), (0, 1));
+    assert_eq!(tally.lost_with_connection(), 1);
+}
