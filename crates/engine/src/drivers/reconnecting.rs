@@ -16,6 +16,7 @@ mod calls;
 mod channels;
 mod churn;
 mod report;
+mod stops;
 
 use std::pin::Pin;
 use std::rc::Rc;
@@ -37,6 +38,8 @@ use calls::{ClientCalls, ComeBack};
 use channels::SeveralConnections;
 pub(crate) use churn::ChurnPlan;
 use churn::GroupChurn;
+pub(crate) use stops::PlannedStops;
+use stops::StopTimes;
 
 /// What happens when a connection is lost under load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -64,6 +67,8 @@ pub(crate) struct ReconnectingConnector<C> {
     pub(crate) limit: Duration,
     /// Which clients leave and come back.
     pub(crate) churn: ChurnPlan,
+    /// When events stop the server.
+    pub(crate) stops: PlannedStops,
     /// Number of clients of each group but the last.
     pub(crate) per_group: u32,
 }
@@ -233,6 +238,8 @@ impl<C: Connector> Driver for Reconnecting<C> {
         let group = self.connector.churn.group_of(first);
         let leavings = GroupChurn::new(self.connector.churn, group, begin, clients);
         self.leavings = leavings.map(Box::new);
+        let stops = StopTimes::of(&self.connector.stops, begin);
+        self.calls.expect_stops(stops);
     }
 
     fn leaves(&self, now: Nanos) -> bool {

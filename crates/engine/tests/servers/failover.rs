@@ -233,8 +233,8 @@ fn clients_come_back_at_the_next_address() {
     assert!(second.count() >= 4, "{}", second.count());
 }
 
-/// Clients of a stopped server wait for it, and those of killed processes come back. Another
-/// server than one of the lab is left alone.
+/// Clients of a stopped server wait for it, which is their blackout, and those of killed processes
+/// come back. Another server than one of the lab is left alone.
 #[test]
 fn a_lab_server_is_stopped_for_a_time_and_its_processes_are_killed() {
     let Some(samba) = ScratchSamba::or_skip(SambaOptions::default()) else {
@@ -242,7 +242,7 @@ fn a_lab_server_is_stopped_for_a_time_and_its_processes_are_killed() {
     };
     let options = with_events(
         options(2, Duration::from_secs(8), SessionsSpec::default()),
-        &["at 1s: stop 1s", "at 3s: signal KILL"],
+        &["at 1s: stop 2s", "at 5s: signal KILL"],
     );
     let target_of_lab = target(&samba.url(), samba.password());
     let plan_on = |target| plan("file-server", &options, target);
@@ -251,8 +251,12 @@ fn a_lab_server_is_stopped_for_a_time_and_its_processes_are_killed() {
     for event in &point.events {
         assert!(matches!(event.signalled, Some(Ok(2..))), "{event:?}");
     }
-    assert!(point.ops.losses().after(Some(0)).is_none());
-    assert!(point.ops.window_all().latency().max() >= 990_000_000);
+    let waits = losses(&point, Some(0));
+    assert_eq!((waits.clients, waits.still_away(), waits.links), (2, 0, 0));
+    assert!(waits.blackout.get().min() >= 1_990_000_000);
+    assert!(point.ops.window_all().latency().max() >= 1_990_000_000);
+    let late = point.ops.in_blackout().unwrap();
+    assert!(late.count() >= 2 && late.service.max() >= 1_990_000_000);
     let losses = losses(&point, Some(1));
     assert_eq!((losses.clients, losses.still_away()), (2, 0));
 

@@ -57,7 +57,7 @@ pub struct EventDoc {
     /// Seconds from the start of the window to the event; `null` if the load ended before, and of
     /// losses before all events.
     pub at_s: Option<f64>,
-    /// Number of clients that lost their connection.
+    /// Number of clients that lost their connection, or that waited for a stopped server.
     pub clients: u64,
     /// Number of those that had no answer again before the load ended.
     pub clients_away: u64,
@@ -66,8 +66,8 @@ pub struct EventDoc {
     /// it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub away_ns_max: Option<u64>,
-    /// Time of each client that came back from its last answer before the loss to its first
-    /// answer after it; `null` if none came back.
+    /// Time of each client that came back from its last answer before the loss, or before the
+    /// server was stopped, to its first answer after it; `null` if none came back.
     pub blackout_ns: Option<LatencyDoc>,
     /// All of these times, in the format of an operation's histogram. Absent if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -7,7 +7,7 @@ use smbench_model::sessions::Caching;
 use smbench_protocol::NtStatus;
 use smbench_protocol::command::WireName;
 
-use super::calls::{ClientCalls, ComeBack};
+use super::calls::{BlackoutCause, ClientCalls};
 use crate::drivers::driver::{Answer, ChurnEvent, Extent, ListingEvent, Sink};
 use crate::drivers::dropped::{Dropped, LostLink};
 use crate::smb::session::caching::Acknowledged;
@@ -22,9 +22,12 @@ pub(super) struct Answers<'a, S> {
 impl<S: Sink> Sink for Answers<'_, S> {
     fn answer(&mut self, answer: &Answer<'_>) -> Result<(), Dropped> {
         if (answer.extent.is_answer() || answer.extent == Extent::Interim)
-            && let Some(ComeBack { lost_at, after }) = self.calls.answered(answer.slot, self.now)
+            && let Some(back) = self.calls.answered(answer.slot, self.now)
         {
-            self.sink.came_back(lost_at, after);
+            if back.cause == BlackoutCause::Stop {
+                self.sink.cut_off(back.lost_at, 1);
+            }
+            self.sink.came_back(back.lost_at, back.after);
         }
         match self.calls.back_at(answer.slot) {
             None => self.sink.answer(answer)?,

@@ -2,13 +2,16 @@
 //!
 //! A blackout is of a client that has something to send: a call was in flight at the loss, or
 //! came due before the connection was back. It begins with the client's last answer, or with its
-//! first call after that answer if that is later.
+//! first call after that answer if that is later. A server that an event stops causes a blackout
+//! without a loss.
 
 use std::collections::BTreeMap;
+use std::hint;
 
 use smbench_model::Nanos;
 use smbench_model::kind::OpKind;
 
+use super::stops::StopTimes;
 use crate::drivers::driver::{Call, SLOTS_MAX};
 use crate::machine::clock;
 
@@ -25,12 +28,14 @@ pub(super) struct ClientCalls {
     lost_since: Option<Nanos>,
     /// Number of clients that came into the blackout, and were not reported yet.
     cut_off: u32,
-    /// When a lost connection was last back.
+    /// When a lost connection, or a server that was stopped, was last back.
     back_at: Option<Nanos>,
     /// Slots whose calls were in flight on one of several connections, and have no answer yet.
     late: Vec<u32>,
     /// Number of connections lost alone since the last answer to any client.
     channels: u64,
+    /// When events stop the server.
+    stops: StopTimes,
 }
 
 #[derive(Clone, Copy)]
@@ -67,22 +72,37 @@ impl ClientAnswers {
 
     /// Ends the blackout at this instant. Returns the loss, and the length of the blackout.
     fn come_back(&mut self, now: Nanos) -> Option<ComeBack> {
-        let since = self.answered.max(self.busy_since);
         let lost_at = self.lost_at.take()?;
         Some(ComeBack {
             lost_at,
-            after: now.since(since),
+            after: now.since(self.waits_since()),
+            cause: BlackoutCause::LostLink,
         })
     }
+
+    /// Returns since when it waits for an answer, if it is busy.
+    fn waits_since(&self) -> Nanos {
+        self.answered.max(self.busy_since)
+    }
+}
+
+/// Why a client has no answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum BlackoutCause {
+    /// Its connection is lost. Clients in such a blackout are reported when it begins.
+    LostLink,
+    /// An event has stopped the server. Such a blackout is known at its end.
+    Stop,
 }
 
 /// The end of a client's blackout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ComeBack {
-    /// Instant of the loss.
+    /// Instant of the loss, or of the event that stopped the server.
     pub(super) lost_at: Nanos,
     /// Length of the blackout.
     pub(super) after: Nanos,
+    pub(super) cause: BlackoutCause,
 }
 
 impl ClientCalls {
@@ -97,7 +117,13 @@ impl ClientCalls {
             back_at: None,
             late: Vec::new(),
             channels: 0,
+            stops: StopTimes::default(),
         }
+    }
+
+    /// Learns when events stop the server.
+    pub(super) fn expect_stops(&mut self, stops: StopTimes) {
+        self.stops = stops;
     }
 
     /// Adds a call that was accepted.
@@ -153,13 +179,25 @@ impl ClientCalls {
         let client = &mut self.clients[member];
         self.lost_since = None;
         self.channels = 0;
-        let back = if self.away == 0 {
+        let mut back = if self.away == 0 {
             None
         } else {
             client.come_back(now)
         };
-        client.answered = now;
         self.away -= u32::from(back.is_some());
+        if !self.stops.are_none() {
+            hint::cold_path();
+            self.back_at = self.back_at.max(self.stops.follow(now));
+            let since = client.waits_since();
+            back = back.or_else(|| {
+                Some(ComeBack {
+                    lost_at: self.stops.first_since(since)?,
+                    after: now.since(since),
+                    cause: BlackoutCause::Stop,
+                })
+            });
+        }
+        client.answered = now;
         back
     }
 
@@ -251,8 +289,8 @@ impl ClientCalls {
         clients.filter_map(|client| client.come_back(now)).collect()
     }
 
-    /// Returns until when the call in a slot had to be due to be in a blackout; `None` if no
-    /// connection was lost. A call of one of several connections was in it in any case.
+    /// Returns until when the call in a slot had to be due to be in a blackout; `None` if there was
+    /// none. A call of one of several connections was in it in any case.
     pub(super) fn back_at(&mut self, slot: u32) -> Option<Nanos> {
         if let Some(at) = self.late.iter().position(|&late| late == slot) {
             self.late.swap_remove(at);

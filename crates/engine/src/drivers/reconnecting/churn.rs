@@ -222,7 +222,7 @@ impl<C: Connector> Reconnecting<C> {
             }
             _ => {
                 sink.link_back(&opened.reclaimed);
-                for ComeBack { lost_at, after } in self.calls.link_back(now) {
+                for ComeBack { lost_at, after, .. } in self.calls.link_back(now) {
                     sink.came_back(lost_at, after);
                 }
             }

@@ -63,6 +63,7 @@ async fn a_connection_lost_before_or_after_the_load_is_not_replaced() {
         policy: ReconnectPolicy::Within(Duration::from_secs(60)),
         limit: Duration::from_secs(60),
         churn: ChurnPlan::NONE,
+        stops: PlannedStops::default(),
         per_group: 1,
     };
     let mut driver = connector.open(&[0]).await.unwrap().driver;

@@ -16,7 +16,9 @@ use crate::drivers::driver::Connector;
 use crate::drivers::logons::LogonConnect;
 use crate::drivers::native::request::MixEncoder;
 use crate::drivers::native::{self, encode::Encode};
-use crate::drivers::reconnecting::{ChurnPlan, ReconnectPolicy, ReconnectingConnector};
+use crate::drivers::reconnecting::{
+    ChurnPlan, PlannedStops, ReconnectPolicy, ReconnectingConnector,
+};
 use crate::drivers::site::Site;
 #[cfg(feature = "smb-rs")]
 use crate::drivers::smb_rs::{self, Caller};
@@ -201,6 +203,7 @@ fn of_connector<C: Connector, T: Supplies>(site: &Site, connector: C, supplies: 
                 ReconnectPolicy::Never => site.plan.limits.setup,
             },
             churn: ChurnPlan::from(&*site.plan),
+            stops: PlannedStops::from(&*site.plan),
             per_group: site
                 .plan
                 .sessions

@@ -1,6 +1,7 @@
 use smbench_model::operations::Operation;
 
 use super::*;
+use crate::drivers::reconnecting::stops::ServerStop;
 
 fn call(slot: u32, member: usize, kind: OpKind) -> Call {
     Call {
@@ -86,6 +87,7 @@ fn a_client_with_nothing_to_send_is_not_away() {
     let expected = ComeBack {
         lost_at,
         after: Nanos(5),
+        cause: BlackoutCause::LostLink,
     };
     assert_eq!(calls.answered(1, now), Some(expected));
 }
@@ -147,4 +149,64 @@ fn only_the_call_of_a_lost_connection_is_late() {
     calls.link_back(back_at);
     calls.sent(&call(3, 0, OpKind::Write));
     assert_eq!(calls.back_at(3), Some(back_at));
+}
+
+/// A server that an event has stopped answers nothing, although no connection is lost.
+#[test]
+fn a_stopped_server_is_a_blackout_for_those_who_wait_at_its_end() {
+    let mut calls = ClientCalls::new(2);
+    let stop = ServerStop {
+        at: after(10),
+        until: after(12),
+    };
+    calls.expect_stops(StopTimes::new(Box::new([stop])));
+    for member in [0, 1] {
+        calls.sent(&call(member as u32, member, OpKind::Read));
+        // The server is stopped a little later than planned.
+        let answered = Nanos(stop.at.0 + 1);
+        assert_eq!(calls.answered(member as u32, answered), None);
+        calls.ended(member as u32);
+    }
+    calls.sent(&call(0, 0, OpKind::Read));
+    assert_eq!(calls.back_at(0), None);
+    let expected = ComeBack {
+        lost_at: stop.at,
+        after: Nanos(stop.until.0 + 4 - stop.at.0),
+        cause: BlackoutCause::Stop,
+    };
+    let now = Nanos(stop.until.0 + 5);
+    assert_eq!(calls.answered(0, now), Some(expected));
+    assert_eq!(calls.back_at(0), Some(stop.until));
+    assert_eq!(calls.answered(0, after(13)), None);
+    // This one had nothing to send until later.
+    calls.refused(1, after(13));
+    calls.sent(&call(1, 1, OpKind::Read));
+    assert_eq!(calls.answered(1, after(14)), None);
+}
+
+/// A connection that was lost while the server was stopped makes one blackout.
+#[test]
+fn a_client_that_lost_its_connection_to_a_stopped_server_is_back_once() {
+    let mut calls = ClientCalls::new(1);
+    let stop = ServerStop {
+        at: after(10),
+        until: after(12),
+    };
+    calls.expect_stops(StopTimes::new(Box::new([stop])));
+    calls.sent(&call(0, 0, OpKind::Read));
+    let lost_at = after(11);
+    calls.lose(lost_at);
+    assert_eq!(calls.take_cut_off(), Some((lost_at, 1)));
+    calls.take_in_flight();
+    calls.refused(0, after(12));
+    let back_at = after(13);
+    assert_eq!(calls.link_back(back_at), []);
+    calls.sent(&call(0, 0, OpKind::Read));
+    let back = calls.answered(0, after(14)).unwrap();
+    assert_eq!(
+        (back.lost_at, back.cause),
+        (lost_at, BlackoutCause::LostLink)
+    );
+    assert_eq!(calls.back_at(0), Some(back_at));
+    assert_eq!(calls.answered(0, after(15)), None);
 }

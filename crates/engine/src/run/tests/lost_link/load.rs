@@ -20,7 +20,9 @@ use crate::drivers::dropped::Dropped;
 use crate::drivers::native::NativeConnect;
 use crate::drivers::native::encode::Encode as _;
 use crate::drivers::native::request::MixEncoder;
-use crate::drivers::reconnecting::{ChurnPlan, ReconnectPolicy, ReconnectingConnector};
+use crate::drivers::reconnecting::{
+    ChurnPlan, PlannedStops, ReconnectPolicy, ReconnectingConnector,
+};
 use crate::machine::cancel::Cancel;
 use crate::machine::{clock, runtime};
 use crate::worker::any_group::OpenGroups as _;
@@ -130,6 +132,7 @@ pub(super) fn cut_within(
             policy: ReconnectPolicy::Within(limit),
             limit,
             churn: ChurnPlan::NONE,
+            stops: PlannedStops::default(),
             per_group: plan.sessions.connections.sessions_per_connection,
         },
         supplies,
