@@ -48,6 +48,8 @@ impl<D> Opened<D> {
                 lost: BTreeMap::new(),
                 caching_kept: 0,
                 caching_lost: 0,
+                locks_kept: 0,
+                locks_lost: 0,
             },
             connections,
             refused: None,

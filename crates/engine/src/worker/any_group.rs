@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use smbench_model::Nanos;
 use smbench_model::record::Recorder;
-use smbench_model::sessions::Caching;
+use smbench_model::sessions::{Caching, HandleDurability};
 
 use crate::drivers::driver::{Connector, Driver, LoadSockets, Opened};
 use crate::drivers::dropped::Dropped;
@@ -175,6 +175,8 @@ impl<D: Driver, S: Supply> AnyGroup for Group<D, S> {
         self.window_end = schedule.close;
         self.clients.begin = schedule.begin;
         self.clients.events = start.events.clone();
+        let handles = worker.plan.sessions.failover.handles;
+        self.clients.keeps_handles = handles != HandleDurability::None;
         // A host has a part of the clients, and a population too.
         let all = schedule.clients.max(worker.clients);
         self.driver.load_begins(schedule.begin, all);

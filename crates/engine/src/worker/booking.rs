@@ -13,7 +13,6 @@ pub(super) mod unusual;
 mod waiting;
 mod whole;
 
-use std::collections::BTreeMap;
 use std::hint;
 
 use smbench_model::Nanos;
@@ -36,6 +35,7 @@ use crate::worker::supply::Supply;
 use crate::worker::whole::WholeOperation;
 use failed::{AnswerInstant, fail};
 use in_flight::TimeInFlight;
+use lost::SlotsAfterLoss;
 use unusual::book_acknowledged;
 
 /// The members of a group, their slots and the operations in flight.
@@ -58,8 +58,10 @@ pub(super) struct Clients<S> {
     pub(super) events: EventInstants,
     /// Index of the event before the last loss of a connection.
     after_event: Option<u32>,
-    /// Slots whose requests are to be sent again, and the event under which that is counted.
-    repeats: BTreeMap<u32, Option<u32>>,
+    /// Slots for which more follows from a lost connection, once there are any.
+    after_loss: Option<Box<SlotsAfterLoss>>,
+    /// Whether the server is asked to keep the handles of files held open.
+    pub(super) keeps_handles: bool,
 }
 
 /// Records the answers received at one instant.
@@ -78,7 +80,12 @@ impl<S: Supply> Sink for Booking<'_, S> {
     }
 
     fn answer_after_loss(&mut self, answer: &Answer<'_>, back_at: Nanos) -> Result<(), Dropped> {
-        match self.clients.in_blackout(answer.slot, back_at, self.now) {
+        let (now, in_window) = (self.now, self.in_window);
+        let clients = &mut *self.clients;
+        if clients.ends_lock(answer, now, in_window, self.recorder) {
+            return Ok(());
+        }
+        match clients.in_blackout(answer.slot, back_at, now) {
             None => self.answer(answer),
             Some((kind, times)) => self.book_late(answer, kind, times),
         }
@@ -158,7 +165,7 @@ impl<S: Supply> Sink for Booking<'_, S> {
             self.clients.reopened();
         }
         self.clients
-            .end_actions(self.now, self.in_window, self.recorder);
+            .end_actions(self.now, self.in_window, Some(handles), self.recorder);
     }
 
     fn came_back(&mut self, lost_at: Nanos, after: Nanos) {
@@ -219,7 +226,8 @@ impl<S: Supply> Clients<S> {
             back_since: Nanos(0),
             events: EventInstants::default(),
             after_event: None,
-            repeats: BTreeMap::new(),
+            after_loss: None,
+            keeps_handles: false,
         }
     }
 

@@ -29,6 +29,10 @@ pub struct Reclaimed {
     pub caching_kept: u64,
     /// Kept handles whose oplock or lease is less than it was.
     pub caching_lost: u64,
+    /// Byte-range locks that the server still had with their handles.
+    pub locks_kept: u64,
+    /// Byte-range locks that it had no more.
+    pub locks_lost: u64,
 }
 
 impl Reclaimed {
@@ -50,6 +54,8 @@ impl Reclaimed {
         self.kept += other.kept;
         self.caching_kept += other.caching_kept;
         self.caching_lost += other.caching_lost;
+        self.locks_kept += other.locks_kept;
+        self.locks_lost += other.locks_lost;
         for (&status, &count) in &other.lost {
             let is_known = self.lost.len() < STATUSES_MAX || self.lost.contains_key(&status);
             *self.lost.entry(status.filter(|_| is_known)).or_default() += count;

@@ -92,6 +92,13 @@ pub struct EventDoc {
     /// Number of kept handles whose oplock or lease is less than it was.
     #[serde(default)]
     pub caching_lost: u64,
+    /// Number of byte-range locks that the server still had with their handles. Absent if 0.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub locks_kept: u64,
+    /// Number of byte-range locks that it had no more, though their handles were to be kept.
+    /// Absent if 0.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub locks_lost: u64,
     /// Number of requests without an answer that were sent again.
     pub requests_repeated: u64,
     /// Number of operations without an answer that failed.
@@ -175,6 +182,8 @@ impl EventDoc {
             handles_lost_by: by.collect(),
             caching_kept: losses.handles.caching_kept,
             caching_lost: losses.handles.caching_lost,
+            locks_kept: losses.handles.locks_kept,
+            locks_lost: losses.handles.locks_lost,
             requests_repeated: losses.repeated.max(0).unsigned_abs(),
             operations_failed: losses.failed,
             channels_lost: losses.channels.max(0).unsigned_abs(),
@@ -227,6 +236,8 @@ impl EventDoc {
         self.handles_lost += other.handles_lost;
         self.caching_kept += other.caching_kept;
         self.caching_lost += other.caching_lost;
+        self.locks_kept += other.locks_kept;
+        self.locks_lost += other.locks_lost;
         for (status, count) in &other.handles_lost_by {
             *self.handles_lost_by.entry(status.clone()).or_default() += count;
         }

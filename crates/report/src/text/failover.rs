@@ -143,7 +143,7 @@ fn name(event: &EventDoc) -> String {
     format!("{start}...")
 }
 
-/// Returns what the columns do not say: handles that were lost, by the server's answer.
+/// Returns what the columns do not say: handles that were lost, by the server's answer, and locks.
 fn notes(doc: &RunDoc) -> Vec<String> {
     let events = || doc.load_points.iter().flat_map(|point| &point.events);
     let mut by = std::collections::BTreeMap::<&str, u64>::new();
@@ -155,6 +155,10 @@ fn notes(doc: &RunDoc) -> Vec<String> {
         let handles = counted(caching_lost, "kept handle");
         format!("{handles} with a lower oplock or lease than before")
     });
+    let sum = |of: fn(&EventDoc) -> u64| total(events().map(of));
+    let (kept, gone) = (sum(|event| event.locks_kept), sum(|event| event.locks_lost));
+    let locks =
+        (kept + gone > 0).then(|| format!("{kept} of {} kept", counted(kept + gone, "lock")));
     let channels = total(events().map(|event| event.channels_lost));
     let gone_on = (channels > 0).then(|| {
         let connections = counted(channels, "connection");
@@ -169,6 +173,7 @@ fn notes(doc: &RunDoc) -> Vec<String> {
         }
     });
     lost.chain(weaker)
+        .chain(locks)
         .chain(gone_on)
         .chain(failed(events()))
         .collect()

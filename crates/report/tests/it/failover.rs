@@ -49,6 +49,7 @@ fn cut() -> LoadPointRecord {
         }
         losses.handles.kept = 2;
         (losses.handles.caching_kept, losses.handles.caching_lost) = (1, 1);
+        (losses.handles.locks_kept, losses.handles.locks_lost) = (2, 3);
         losses.handles.lose(Some(NtStatus::OBJECT_NAME_NOT_FOUND));
         losses.handles.lose(None);
         losses.repeated = 3;
@@ -76,7 +77,7 @@ fn a_document_has_what_each_event_cost() {
     assert_eq!(json["load_points"][0].get("events"), None);
     let events = &json["load_points"][1]["events"];
     let first = &events[0];
-    let costs: [(&str, serde_json::Value); 11] = [
+    let costs: [(&str, serde_json::Value); 13] = [
         ("kind", "drop".into()),
         ("event", "at 2s: drop 100%".into()),
         ("at_s", 2.0.into()),
@@ -86,6 +87,8 @@ fn a_document_has_what_each_event_cost() {
         ("handles_lost", 2.into()),
         ("caching_kept", 1.into()),
         ("caching_lost", 1.into()),
+        ("locks_kept", 2.into()),
+        ("locks_lost", 3.into()),
         ("requests_repeated", 3.into()),
         ("operations_failed", 1.into()),
     ];
@@ -155,6 +158,7 @@ fn a_second_table_and_a_sentence_say_what_events_cost() {
         "1 handle lost with STATUS_OBJECT_NAME_NOT_FOUND",
         "1 handle lost that the server had not promised to keep",
         "1 kept handle with a lower oplock or lease than before",
+        "2 of 5 locks kept",
         "failed after 2s drop 100%: lock, STATUS_FILE_CLOSED (0xC0000128): 1 time",
     ] {
         assert!(table.contains(part), "{table}");

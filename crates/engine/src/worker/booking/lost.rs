@@ -3,15 +3,29 @@
 //! Invariant: each operation in flight is counted once, as a failure, or later with its
 //! answer if it is sent again.
 
+mod locks;
+
+use std::collections::BTreeMap;
+
 use smbench_model::Nanos;
 use smbench_model::kind::OpKind;
-use smbench_model::record::{EventKind, LoadEvent, OperationFailure, Recorder, Times};
+use smbench_model::record::{EventKind, LoadEvent, OperationFailure, Reclaimed, Recorder, Times};
 
 use super::{Booking, Clients, book_missed};
 use crate::drivers::driver::{Answer, ChurnEvent, Sink as _, slot_of};
 use crate::drivers::dropped::Dropped;
 use crate::worker::slot::{Slot, SlotState};
 use crate::worker::supply::Supply;
+use locks::KeptLock;
+
+/// Slots for which more follows from a lost connection.
+#[derive(Default)]
+pub(super) struct SlotsAfterLoss {
+    /// Those whose requests are to be sent again, and the event under which that is counted.
+    repeats: BTreeMap<u32, Option<u32>>,
+    /// Those with an UNLOCK on a handle that the server may have kept.
+    locks: BTreeMap<u32, KeptLock>,
+}
 
 impl<S: Supply> Booking<'_, S> {
     /// Records what happened to the connection of all clients of the group.
@@ -110,7 +124,8 @@ impl<S: Supply> Clients<S> {
         }
     }
 
-    /// Counts the operation of a slot as failed, and ends its action.
+    /// Counts the operation of a slot as failed, and ends its action. If the server may keep a
+    /// lock of it, the UNLOCK follows when the connection is back.
     #[cold]
     pub(super) fn book_lost(
         &mut self,
@@ -119,6 +134,14 @@ impl<S: Supply> Clients<S> {
         in_window: u64,
         recorder: &mut Recorder,
     ) {
+        self.count_lost(at, now, in_window, recorder);
+        if !self.unlocks_next(at, now) {
+            self.free(at, now, in_window, recorder);
+        }
+    }
+
+    /// Counts the operation in flight in a slot as failed.
+    fn count_lost(&mut self, at: u32, now: Nanos, in_window: u64, recorder: &mut Recorder) {
         let slot = &mut self.slots[at as usize];
         let member = &mut self.members[slot.member];
         slot.leave_write(member.ledger.as_deref_mut());
@@ -135,6 +158,12 @@ impl<S: Supply> Clients<S> {
         if in_window == 0 {
             book_missed(member, slot, now, recorder);
         }
+    }
+
+    /// Ends the action of a slot that has nothing in flight.
+    fn free(&mut self, at: u32, now: Nanos, in_window: u64, recorder: &mut Recorder) {
+        let slot = &mut self.slots[at as usize];
+        let member = &mut self.members[slot.member];
         slot.state = SlotState::Free;
         if S::splits() {
             member.miss_frame(slot.due, now);
@@ -158,12 +187,29 @@ impl<S: Supply> Clients<S> {
                 self.book_unrepeated(slot, now, 0, recorder);
             }
         }
-        self.end_actions(now, 0, recorder);
+        self.end_actions(now, 0, None, recorder);
+    }
+
+    /// Counts that the request in a slot is to be sent again.
+    #[cold]
+    pub(super) fn note_repeat(&mut self, slot: u32, recorder: &mut Recorder) {
+        recorder.losses_mut(self.after_event).repeated += 1;
+        let after_loss = self.after_loss.get_or_insert_default();
+        after_loss.repeats.insert(slot, self.after_event);
+    }
+
+    /// Forgets an earlier repetition of the request in a slot.
+    pub(super) fn forget_repeat(&mut self, slot: u32) {
+        if let Some(after_loss) = &mut self.after_loss {
+            after_loss.repeats.remove(&slot);
+        }
     }
 
     /// Counts an operation as failed that was to be sent again, and is not.
     fn book_unrepeated(&mut self, slot: u32, now: Nanos, in_window: u64, recorder: &mut Recorder) {
-        if let Some(event) = self.repeats.remove(&slot) {
+        let after_loss = self.after_loss.as_mut();
+        let counted = after_loss.and_then(|after_loss| after_loss.repeats.remove(&slot));
+        if let Some(event) = counted {
             recorder.losses_mut(event).repeated -= 1;
         }
         self.book_lost(slot, now, in_window, recorder);
@@ -186,9 +232,16 @@ impl<S: Supply> Clients<S> {
 
     /// Ends the actions that have a further request to send, because their opens are gone
     /// with the sessions. A request that was to be sent again stays if it needs none of them;
-    /// otherwise it has failed.
+    /// otherwise it has failed. The UNLOCK of a handle stays if the server has kept handles.
+    /// `handles` says which; `None` if the clients do not come back.
     #[cold]
-    pub(super) fn end_actions(&mut self, now: Nanos, in_window: u64, recorder: &mut Recorder) {
+    pub(super) fn end_actions(
+        &mut self,
+        now: Nanos,
+        in_window: u64,
+        handles: Option<&Reclaimed>,
+        recorder: &mut Recorder,
+    ) {
         self.back_since = now;
         for at in 0..self.members.len() {
             self.members[at].end_watches();
@@ -203,14 +256,10 @@ impl<S: Supply> Clients<S> {
                 } else if is_again {
                     // It was to be sent again on another connection, which is lost as well.
                     self.book_unrepeated(slot, now, in_window, recorder);
+                } else if self.keeps_lock(slot, handles, recorder) {
+                    self.members[at].continuing.push_back(slot);
                 } else {
-                    self.slots[slot as usize].state = SlotState::Free;
-                    if S::splits() {
-                        let due = self.slots[slot as usize].due;
-                        self.members[at].miss_frame(due, now);
-                    }
-                    self.members[at].release(slot, now);
-                    self.end_lost_whole(slot, now, in_window, recorder);
+                    self.free(slot, now, in_window, recorder);
                 }
             }
         }

@@ -94,10 +94,9 @@ impl<S: Supply> Clients<S> {
             if is_again {
                 member.continuing.push_back(answer.slot);
                 if answer.extent == Extent::Repeatable {
-                    recorder.losses_mut(self.after_event).repeated += 1;
-                    self.repeats.insert(answer.slot, self.after_event);
+                    self.note_repeat(answer.slot, recorder);
                 } else {
-                    self.repeats.remove(&answer.slot);
+                    self.forget_repeat(answer.slot);
                 }
                 return Some(Ok(()));
             }

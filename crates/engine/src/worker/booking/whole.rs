@@ -154,7 +154,7 @@ mod tests {
         // The next one is lost between two steps.
         state.0.slots[0].operation = step(OpKind::ListOpen);
         carry_out(&mut state, 80, 90, DONE);
-        state.0.end_actions(Nanos(100), 1, &mut state.1);
+        state.0.end_actions(Nanos(100), 1, None, &mut state.1);
         let tally = tally(&state.1);
         assert_eq!((tally.errors(), tally.answered()), (2, 2));
         assert_eq!(tally.whole(OpKind::List).errors, 2);

@@ -1,5 +1,6 @@
 //! Servers that keep durable handles.
 
+use std::fs;
 use std::time::Duration;
 
 use smbench_engine::{Cancel, Unobserved, execute};
@@ -129,4 +130,47 @@ fn durable_handles_are_taken_back_after_an_event() {
             .collect();
         assert_eq!(percents, ["drop 100%", "drop 50%"]);
     }
+}
+
+/// A kept handle has its locks. The clients release them, so that the next lock of a range is
+/// granted.
+#[test]
+fn locks_on_kept_handles_are_released() {
+    let Some(samba) = ScratchSamba::or_skip(SambaOptions::default()) else {
+        return;
+    };
+    let profile = tempfile::NamedTempFile::with_suffix(".toml").unwrap();
+    let text = r#"
+        access = "random"
+        [files]
+        scope = "private"
+        [[sizes]]
+        size = "4KiB"
+        weight = 100
+        [[operations]]
+        op = "lock"
+        exclusive = true
+        weight = 90
+        [[operations]]
+        op = "read"
+        weight = 10
+    "#;
+    fs::write(profile.path(), text).unwrap();
+    let sessions = SessionsSpec {
+        handles: Some(HandleDurability::Durable),
+        ..SessionsSpec::default()
+    };
+    let mut options = with_events(
+        options(8, Duration::from_secs(8), sessions),
+        &["at 1s: drop 100%", "at 3s: drop 100%"],
+    );
+    // Each client has few ranges.
+    options.work.file_size = Some("16KiB".parse().unwrap());
+    let target = target(&samba.url(), samba.password());
+    let plan = plan(profile.path().to_str().unwrap(), &options, target);
+    let record = execute(&plan, &mut Unobserved, &Cancel::default());
+    let point = valid_point(record.unwrap());
+    let handles = || point.ops.losses().all().map(|(_, of)| &of.handles);
+    let locks: u64 = handles().map(|of| of.locks_kept + of.locks_lost).sum();
+    assert!(locks <= 2 * 8, "{locks}");
 }
