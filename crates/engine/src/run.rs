@@ -11,6 +11,7 @@
 //! Invariant: a finished load point is never lost. It is in the record, and shown
 //! to the observer, before anything else that can fail is tried.
 
+mod back_news;
 mod capacity;
 mod carrier;
 mod context;
@@ -46,6 +47,7 @@ use crate::machine::runtime::blocking;
 use crate::machine::server_cpu::Meter;
 pub use crate::machine::server_cpu::MetricsError;
 use crate::machine::{clock, server_cpu};
+use crate::run::back_news::BackNews;
 use crate::run::carrier::Carrier;
 use crate::run::context::{Context, PopulationContext, RunRole};
 use crate::run::coordinator::{concluded, measure};
@@ -226,6 +228,7 @@ fn execute_on_target(
         lab_server: None,
         tcp: None,
         counters: None,
+        back_news: BackNews::default(),
         started: clock::now(),
         started_wall: clock::wall(),
         runs_before: 0,

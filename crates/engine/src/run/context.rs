@@ -19,6 +19,7 @@ use crate::machine::lab_server::LabServer;
 use crate::machine::route::Locality;
 use crate::machine::server_cpu::Meter;
 use crate::machine::tcp::TcpWatch;
+use crate::run::back_news::BackNews;
 use crate::run::error::RunError;
 use crate::worker::assignment::WorkerParts;
 use crate::worker::notes::NoteDesk;
@@ -40,6 +41,8 @@ pub(crate) struct Context<'a> {
     pub(crate) tcp: Option<Result<TcpWatch, String>>,
     /// The meter of the server's counters, if that was asked for.
     pub(crate) counters: Option<CounterMeter>,
+    /// Whether clients have come back after a loss.
+    pub(crate) back_news: BackNews,
     /// Start of the run, on both clocks.
     pub(crate) started: Nanos,
     pub(crate) started_wall: SystemTime,

@@ -63,7 +63,11 @@ pub(super) async fn measure(
             share.prepare(ready, observer).await?;
         }
         // On the heap: without optimisation, a load point takes much of a thread's stack.
-        let measured = Box::pin(measured_between(context, point, load, observer)).await;
+        let measured = Box::pin(measured_between(context, point, load, observer));
+        let measured = match &mut share {
+            Some(share) => share.held_during(measured, &context.back_news).await,
+            None => measured.await,
+        };
         let lost_host = match context.role {
             RunRole::First(first) => first.lost(),
             RunRole::Alone | RunRole::Other(_) => None,

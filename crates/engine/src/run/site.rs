@@ -33,6 +33,7 @@ use crate::machine::clock;
 use crate::machine::counters::CounterMeter;
 use crate::machine::server_cpu::Meter;
 use crate::machine::tcp::TcpWatch;
+use crate::run::back_news::BackNews;
 use crate::run::carrier::Carrier;
 use crate::run::context::{Context, PopulationContext, RunRole};
 use crate::run::coordinator::{concluded, measure};
@@ -309,6 +310,7 @@ fn context<'a>(
         lab_server: None,
         tcp,
         counters,
+        back_news: BackNews::default(),
         at,
         whereabouts,
         started: start.at,

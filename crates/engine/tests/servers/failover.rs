@@ -10,14 +10,17 @@ use std::collections::BTreeSet;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use smbench_engine::probe::{Cleanup, cleanup};
 use smbench_engine::{Cancel, Observer, Unobserved, execute};
 use smbench_lab::{EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba};
 use smbench_model::contents::Verify;
 use smbench_model::event::PlannedEvent;
+use smbench_model::limits::Limits;
 use smbench_model::progress::{MeasuredInterval, Progress};
 use smbench_model::record::{EventLosses, LoadPointRecord, Outcome, RunRecord};
-use smbench_model::sessions::HandleDurability;
+use smbench_model::sessions::{HandleDurability, SessionOptions};
 use smbench_model::spec::{RunOptions, SessionsSpec, WorkSpec};
+use smbench_model::target::Target;
 use smbench_protocol::NtStatus;
 
 use crate::support::{plan, target};
@@ -288,6 +291,56 @@ fn an_interrupt_ends_a_blackout() {
     assert!(reason.starts_with("interrupted after"), "{reason}");
     // The directory could not be removed.
     assert!(record.leftover.is_some());
+}
+
+/// Cuts all connections once, and tries a clean-up after the load point.
+struct CutAndCleanUp {
+    gate: Option<Gate>,
+    target: Target,
+    seen: Option<Cleanup>,
+}
+
+impl Observer for CutAndCleanUp {
+    fn progress(&mut self, _: &Progress) {}
+
+    fn interval_ended(&mut self, _: &MeasuredInterval<'_>) {
+        if let Some(gate) = self.gate.take() {
+            gate.close();
+            gate.open();
+        }
+    }
+
+    fn load_point_ended(&mut self, _: &RunRecord) {
+        let target = self.target.clone();
+        // The engine's runtime is on this thread, so the clean-up needs another.
+        let done = std::thread::spawn(move || {
+            cleanup(&target, SessionOptions::default(), Limits::default()).unwrap()
+        });
+        self.seen = Some(done.join().unwrap());
+    }
+}
+
+/// The loss also ends the session that holds the directory of the run. Without another one, a
+/// clean-up would remove what the clients work on.
+#[test]
+fn a_run_whose_connections_are_all_lost_holds_its_directory_again() {
+    let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
+    let gate = Gate::start(server.address());
+    let direct = target(&server.url(), server.password());
+    let mut target = direct.clone();
+    target.port = gate.port();
+    let mut observer = CutAndCleanUp {
+        gate: Some(gate),
+        target: direct,
+        seen: None,
+    };
+    let options = options(4, Duration::from_secs(8), SessionsSpec::default());
+    let plan = plan("file-server", &options, target);
+    let record = execute(&plan, &mut observer, &Cancel::default());
+    let point = valid_point(record.unwrap());
+    assert_eq!(losses(&point, None).clients, 4);
+    let seen = observer.seen.unwrap();
+    assert_eq!((seen.in_use.len(), seen.removed.len()), (1, 0));
 }
 
 /// A load ends at its time although its clients have long to come back to a server that is gone.

@@ -10,7 +10,9 @@ use serde::{Deserialize, Serialize};
 use smbench_protocol::NtStatus;
 
 use super::incidents::Incidents;
-use super::{CachingRecord, ChurnRecord, ClosingWaits, EventLosses, LoadEvent, OpRecord, Times};
+use super::{
+    CachingRecord, ChurnRecord, ClosingWaits, EventLosses, LoadEvent, LoadEvents, OpRecord, Times,
+};
 use crate::Nanos;
 use crate::contents::verify::ReadVerdict;
 use crate::kind::{ByKind, OpKind};
@@ -174,6 +176,12 @@ impl Recorder {
     /// Keeps what happened to the connection of clients.
     pub fn event(&mut self, event: LoadEvent) {
         self.incidents.events.add(event);
+    }
+
+    /// Returns what happened to the connections of clients.
+    #[must_use]
+    pub const fn events(&self) -> &LoadEvents {
+        &self.incidents.events
     }
 
     /// Returns what lost connections cost after the event with this index, to add to it.

@@ -39,7 +39,7 @@ use crate::worker::timeline::EndedInterval;
 use crate::worker::under_load::{KeptSessions, LoadGone, UnderLoad};
 use crate::worker::work::{AssignedWorker, work};
 
-/// Reports an interval of the window to the observer.
+/// Reports an interval of the window to the observer, and clients that came back in any interval.
 pub(super) fn tell(
     context: &Context<'_>,
     point: PointNumber,
@@ -49,6 +49,7 @@ pub(super) fn tell(
     if let Some(upstream) = context.role.upstream() {
         upstream.interval(over);
     }
+    context.back_news.look_at(&over.recorder);
     let Interval { from, to, place } = over.interval;
     if let Position::Window(index) = place {
         let names = context.plan.work.populations.iter();

@@ -1,5 +1,6 @@
 //! The populations of a run on its share: each has a directory and a session of its own there.
 
+use std::cell::Cell;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -16,6 +17,7 @@ use super::files::{prepare, prepared_files, wrote_all};
 use super::{Connected, claim};
 use crate::machine::cancel::Cancel;
 use crate::run::Observer;
+use crate::run::back_news::BackNews;
 use crate::run::error::RunError;
 use crate::run::noting::{self, NoteWriter, StateFile};
 use crate::smb::session::{Endpoint, SessionError, unless};
@@ -124,6 +126,33 @@ impl RunShare<'_> {
             }
         }
         record.noted = Some(noted);
+    }
+
+    /// Waits for the end of a load point. Checks the sessions that hold the directories whenever
+    /// clients have come back, because the event may have ended them as well: a clean-up beside
+    /// the run takes a directory that nobody holds for that of a dead run.
+    pub(in crate::run) async fn held_during<T>(
+        &mut self,
+        load_point: impl Future<Output = T>,
+        news: &BackNews,
+    ) -> T {
+        let is_over = Cell::new(false);
+        let measured = async {
+            let measured = load_point.await;
+            is_over.set(true);
+            news.wake();
+            measured
+        };
+        let held = async {
+            while !is_over.get() {
+                news.woken().await;
+                while news.take() {
+                    // If it fails, the next clients that come back bring another attempt.
+                    let _ = Box::pin(self.check_server()).await;
+                }
+            }
+        };
+        tokio::join!(measured, held).0
     }
 
     /// Checks that the server still answers in the sessions of the run, or in new ones.
