@@ -228,7 +228,7 @@ impl<C: Connector> Driver for Reconnecting<C> {
 
     fn end_blackouts(&mut self, now: Nanos, sink: &mut impl Sink) {
         self.report_cut_off(sink);
-        for ComeBack { lost_at, after } in self.calls.end_blackouts(now) {
+        for ComeBack { lost_at, after, .. } in self.calls.end_blackouts(now) {
             sink.stayed_away(lost_at, after);
         }
     }

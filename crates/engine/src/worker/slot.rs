@@ -181,10 +181,12 @@ pub(super) fn judge(slot: &Slot, answer: &Answer<'_>, ledger: Option<&mut Ledger
             }
         }
         // Only reads and writes have an epoch.
-        (_, Some(ledger)) if slot.epoch.is_some() && slot.moved < length => {
-            if answer.status == NtStatus::END_OF_FILE || succeeded && is_uneven {
-                note_end(&slot.operation, slot.moved, ledger);
-            }
+        (_, Some(ledger))
+            if slot.epoch.is_some()
+                && slot.moved < length
+                && (answer.status == NtStatus::END_OF_FILE || (succeeded && is_uneven)) =>
+        {
+            note_end(&slot.operation, slot.moved, ledger);
         }
         _ => {}
     }

@@ -36,6 +36,8 @@ impl OpenSessions {
             endpoint = endpoint.of_one_client();
         }
         if let Some(again) = again {
+            let names = &site.plan.sessions.failover.nodes;
+            endpoint = endpoint.for_attempt(again.attempt, names).await;
             endpoint = endpoint.at_node(again.node(endpoint.nodes().len()));
             if let Some(client_guid) = again.before.client_guid {
                 endpoint = endpoint.of_client(client_guid);
@@ -137,7 +139,9 @@ impl OpenSessions {
 /// Returns the endpoint of the first connection of these clients, for the first of them.
 fn of_first(site: &Site, clients: &[u32]) -> Endpoint {
     let endpoint = site.endpoint.of_connection(number(site, clients, 0));
-    endpoint.for_client(clients.first().copied().unwrap_or(0))
+    endpoint
+        .at_latest()
+        .for_client(clients.first().copied().unwrap_or(0))
 }
 
 /// Returns the id of the lost session of the client with this index in its group; 0 for none.

@@ -27,6 +27,7 @@ use super::{LogoffScope, LogonIdentity, SessionError, StepFailure};
 use crate::machine::cancel::Cancel;
 use crate::machine::{clock, process};
 use crate::smb::tickets::Tickets;
+use again::LatestNodes;
 
 /// Limit of each wait while cleaning up after an interrupted or broken run.
 const IMPATIENT_LIMIT: Duration = Duration::from_secs(5);
@@ -55,6 +56,8 @@ pub(crate) struct Endpoint {
     /// The addresses that clients try in turn when they come back; empty if the server has only
     /// one.
     nodes: Arc<[SocketAddr]>,
+    /// The addresses after the last failover, if they are others.
+    latest: Arc<LatestNodes>,
     /// Local addresses, if the user gave some, and the number of the connection,
     /// which selects one of them.
     sources: Option<(Arc<SourceList>, u32)>,
@@ -98,6 +101,7 @@ impl Endpoint {
             client_guid: None,
             previous_session: 0,
             nodes: Arc::default(),
+            latest: Arc::default(),
             sources: None,
             client: None,
             tickets,
@@ -183,15 +187,16 @@ impl Endpoint {
     }
 
     /// The same for another try after `error`: a server that did not answer gets less
-    /// time.
+    /// time, and may have changed its address.
     pub(crate) fn after(&self, error: &SessionError) -> Self {
-        match error {
+        let endpoint = match error {
             SessionError::Step {
                 source: StepFailure::Timeout { .. },
                 ..
             } => self.impatient(),
             _ => self.clone(),
-        }
+        };
+        endpoint.at_latest()
     }
 
     /// The same, striving for another number of credits.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use smbench_model::fileio::FileioError;
 use smbench_model::files::{COPIED_TREES, FileSet};
 use smbench_model::tree::{Tree, TreeError, TreeProgress, TreeUsed};
-use smbench_protocol::NtStatus;
+use smbench_protocol::{FileId, NtStatus};
 
 use super::crew::Crew;
 use super::scan::TreeOnShare;
