@@ -12,6 +12,7 @@
 //! [`Cache`](crate::smb::session::caching::Cache).
 
 mod neighbours;
+mod notes;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -22,10 +23,13 @@ use smbench_model::sessions::Caching;
 use smbench_protocol::command::lease::{LeaseKey, LeaseState};
 use smbench_protocol::{FileId, NtStatus};
 
-use super::changes::{AwaitedNotice, ChangeMark, ChangeOf, Changes, MadeFile, SentChange};
+use super::changes::{AwaitedNotice, ChangeMark, ChangeOf, Changes, MadeFile};
 use super::driver::{Answer, Call, Extent, ListingEvent, Sink, slot_of};
 use super::dropped::Dropped;
 use crate::smb::session::caching::Object;
+use notes::{
+    BegunListing, EndedListing, FileLook, KeptListing, ListingLease, ListingProgress, SlotNote,
+};
 
 /// The most listings that a client keeps at a time.
 const KEPT_MAX: usize = 64;
@@ -60,77 +64,6 @@ pub(crate) struct Listings {
     events: Vec<ListingEvent>,
     /// Whether other groups come before the next answers from memory.
     others_first: bool,
-}
-
-/// What the client that keeps a listing knows of it.
-#[derive(Clone, Copy, Debug)]
-struct KeptListing {
-    lease: ListingLease,
-    /// Its open directory.
-    open: FileId,
-    entries: u32,
-    /// When the last name was received.
-    read_at: Nanos,
-    /// Whether it has fewer names than the directory of the tree.
-    is_short: bool,
-}
-
-/// The lease of a listing.
-#[derive(Clone, Copy, Debug)]
-struct ListingLease {
-    directory: u32,
-    /// Index of its action, which has the pattern.
-    action: u32,
-    key: LeaseKey,
-    mark: ChangeMark,
-}
-
-/// A listing that has ended. Its directory is to be closed in the session of its client.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct EndedListing {
-    pub(super) member: usize,
-    pub(super) open: FileId,
-}
-
-/// What a slot does.
-#[derive(Clone, Copy, Debug, Default)]
-struct SlotNote {
-    change: Option<SentChange>,
-    listing: Option<BegunListing>,
-    watch: Option<ChangeMark>,
-    /// The file that the client has made once this request is answered.
-    made: Option<MadeFile>,
-    /// The file of another client that is looked at, and the member that looks.
-    look: Option<Look>,
-}
-
-/// A look at the newest file of another client.
-#[derive(Clone, Copy, Debug)]
-struct Look {
-    member: usize,
-    /// The file; `None` as long as there is none.
-    file: Option<MadeFile>,
-}
-
-/// A listing that is under way.
-#[derive(Clone, Copy, Debug)]
-struct BegunListing {
-    lease: ListingLease,
-    entries: u32,
-    progress: ListingProgress,
-}
-
-/// How far a listing is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum ListingProgress {
-    /// The directory is being opened.
-    Opening,
-    /// A lease was granted, and names are received.
-    Leased,
-    /// All names were received at this instant.
-    Complete(Nanos),
-    /// There is no lease, or it is broken.
-    Unleased,
 }
 
 impl Listings {

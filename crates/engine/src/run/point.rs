@@ -4,6 +4,7 @@ mod begin;
 mod cpu_reader;
 mod events;
 mod failed;
+mod host_records;
 mod hosts;
 mod join;
 mod judged;
@@ -121,9 +122,9 @@ pub(super) async fn measure(
     let mut record = measured.into_record(context, point);
     record.stages = stages;
     if let (RunRole::First(first), Some(own)) = (context.role, &own) {
-        hosts::check_first(&mut record, own.window);
+        host_records::check_first(&mut record, own.window);
         let first = HostRecord::of(first.name(), own, late);
-        hosts::add_hosts(&mut record, [first].into_iter().chain(others).collect());
+        host_records::add_hosts(&mut record, [first].into_iter().chain(others).collect());
     }
     let own = own.filter(|_| plan.generator.parts == PartRecords::Kept);
     if let Some((upstream, part)) = part {

@@ -30,6 +30,7 @@ mod survey;
 
 use smbench_model::contents::block::Salt;
 use smbench_model::record::{RecycleBin, RunRecord, add_clause};
+use smbench_model::tree::TreeUsed;
 use smbench_model::units::Size;
 use smbench_protocol::FileId;
 use smbench_protocol::command::create::{CreateRequest, Disposition, access, options};
@@ -39,7 +40,6 @@ use crate::smb::session::{Endpoint, SessionError};
 use files::free_bytes_in;
 pub(crate) use files::{free_bytes_at_root, join};
 pub use kept::RemovedFiles;
-use kept::RunTree;
 pub(crate) use kept::{
     TreeWork, check_tree, look_for_tree, prepare_kept, prepare_tree, remove_kept, remove_tree,
 };
@@ -67,6 +67,13 @@ pub(crate) struct Workspace {
     /// What the run made, for the search in recycle bins.
     seen: RemovedNames,
     space: Option<SpaceWatch>,
+}
+
+/// The tree of a run.
+struct RunTree {
+    used: TreeUsed,
+    /// The marker of a prepared tree.
+    marker: Option<FileId>,
 }
 
 /// Fate of a directory at the end of its run.

@@ -27,7 +27,6 @@ use crate::drivers::driver::{Answer, ChurnEvent, Extent, ListingEvent, Sink};
 use crate::drivers::dropped::{Dropped, LostLink};
 use crate::smb::session::caching::Acknowledged;
 use crate::worker::event_instants::EventInstants;
-use crate::worker::load_control::LoadControl;
 use crate::worker::member::Member;
 use crate::worker::slot::{Slot, SlotState};
 use crate::worker::split::Splits;
@@ -231,11 +230,6 @@ impl<S: Supply> Clients<S> {
         }
     }
 
-    /// Returns the sum over operations of their time in flight within the window.
-    pub(super) const fn in_flight_time(&self) -> Nanos {
-        self.in_flight_time.sum
-    }
-
     /// Returns whether any slot waits for an instant only, not for an answer.
     pub(super) fn awaits_clock(&self) -> bool {
         self.members.iter().any(|member| member.due_at().is_some())
@@ -251,11 +245,6 @@ impl<S: Supply> Clients<S> {
     pub(super) fn due_after(&self, now: Nanos) -> Option<Nanos> {
         let due = self.members.iter().filter_map(Member::due_at);
         due.filter(|&due| due > now).min()
-    }
-
-    /// Updates the time in flight; call this before the number in flight changes.
-    pub(super) fn count_in_flight(&mut self, now: Nanos, control: &LoadControl) {
-        self.in_flight_time.add(self.in_flight, now, control);
     }
 
     /// Switches the clients to the operations after the load. No slot may be in

@@ -2,7 +2,7 @@
 
 use smbench_protocol::NtStatus;
 
-use super::{Listings, Look, MadeFile};
+use super::{FileLook, Listings, MadeFile};
 use crate::drivers::driver::{Answer, Call, slot_of};
 
 impl Listings {
@@ -16,7 +16,7 @@ impl Listings {
         let note = &mut self.notes[slot_of(call.slot)];
         // It looks for the same file until it is there.
         if call.operation.offset == 0 {
-            note.look = Some(Look {
+            note.look = Some(FileLook {
                 member: call.member,
                 file: self.changes.newest_for(client),
             });
@@ -31,7 +31,7 @@ impl Listings {
         let Some(note) = note.filter(|_| answer.status == NtStatus::SUCCESS) else {
             return false;
         };
-        let Some(Look { member, file }) = note.look.take() else {
+        let Some(FileLook { member, file }) = note.look.take() else {
             return false;
         };
         let before = &mut self.seen[member];

@@ -13,7 +13,7 @@ use smbench_model::stages::{StagePlace, Stages};
 
 use super::cpu_reader::{Seen, StageInstants, StageReading, StageReadings};
 use super::failed::{Excuse, excuse, objection_to, trouble_in};
-use super::hosts::{add_hosts_of_stage, clients_here_at};
+use super::host_records::{add_hosts_of_stage, clients_here_at};
 use crate::machine::{clock, tcp};
 use crate::run::Observer;
 use crate::run::context::{Context, RunRole};

@@ -3,14 +3,13 @@
 use std::time::Duration;
 
 use smbench_protocol::NtStatus;
-use smbench_protocol::command::create::{CreateRequest, Disposition, access, share};
+use smbench_protocol::command::create::Disposition;
 use smbench_protocol::{FileId, SessionIndex};
 
 use super::files::join;
-use super::kept::tree_directory;
+use super::kept::{hold_tree, tree_directory};
 use super::names::MARKER;
 use super::{Workspace, hold_marker};
-use crate::smb::calls::FileCalls;
 use crate::smb::session::SessionError;
 use crate::smb::share::ShareSession;
 
@@ -79,20 +78,6 @@ async fn hold_when_free(
             held => return held,
         }
     }
-}
-
-/// Opens the marker of a prepared tree, so that others may use the tree, but not change it.
-pub(super) async fn hold_tree(
-    session: &mut ShareSession,
-    directory: &str,
-) -> Result<FileId, SessionError> {
-    let marker = join(directory, MARKER);
-    let doing = format!("use directory '{directory}'");
-    let request = CreateRequest {
-        share_access: share::FILE_SHARE_READ,
-        ..CreateRequest::open(marker.as_str(), access::FILE_READ_DATA)
-    };
-    session.open_file(&doing, &request).await
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use smbench_model::Nanos;
 
 use super::Clients;
+use crate::worker::load_control::LoadControl;
 use crate::worker::slot::Slot;
 use crate::worker::supply::Supply;
 
@@ -37,5 +38,15 @@ impl<S: Supply> Clients<S> {
                 None => (slot, slot.sent),
             })
             .min_by_key(|(_, since)| *since)
+    }
+
+    /// Returns the sum over operations of their time in flight within the window.
+    pub(in crate::worker) const fn in_flight_time(&self) -> Nanos {
+        self.in_flight_time.sum
+    }
+
+    /// Updates the time in flight; call this before the number in flight changes.
+    pub(in crate::worker) fn count_in_flight(&mut self, now: Nanos, control: &LoadControl) {
+        self.in_flight_time.add(self.in_flight, now, control);
     }
 }

@@ -6,18 +6,18 @@ use std::sync::Arc;
 use smbench_model::fileio::FileioError;
 use smbench_model::files::{COPIED_TREES, FileSet};
 use smbench_model::tree::{Tree, TreeError, TreeProgress, TreeUsed};
-use smbench_protocol::{FileId, NtStatus};
+use smbench_protocol::NtStatus;
 
 use super::crew::Crew;
+use super::manifest::hold_tree;
 use super::scan::TreeOnShare;
 use super::tree::{PreparedFound, TreeWork, directory_of, look, make_directories, make_tree};
 use crate::machine::cancel::Cancel;
 use crate::smb::session::{Endpoint, SessionError};
 use crate::smb::share::files::join;
-use crate::smb::share::hold::hold_tree;
 use crate::smb::share::names::TREE_ROOT;
 use crate::smb::share::replay::make_directory;
-use crate::smb::share::{ShareSession, Workspace};
+use crate::smb::share::{RunTree, ShareSession, Workspace};
 
 /// The largest number of files of a tree that a run makes for itself.
 const OWN_FILES_MAX: u32 = 100_000;
@@ -25,13 +25,6 @@ const OWN_FILES_MAX: u32 = 100_000;
 const OWN_SESSIONS: u32 = 8;
 /// Fewest directories for which another session is worth its log-on.
 const DIRECTORIES_PER_SESSION: u32 = 100;
-
-/// The tree of a run.
-pub(crate) struct RunTree {
-    used: TreeUsed,
-    /// The marker of a prepared tree.
-    pub(crate) marker: Option<FileId>,
-}
 
 /// Returns whether a run with this tree works on a prepared one. Fails if its preparation did not
 /// end, or if the tree is too large to be made for one run.

@@ -1,7 +1,8 @@
 //! Reads and writes the manifest on the share.
 
 use smbench_model::fileio::{Contents, Fileio, FileioError, MANIFEST_BYTES_MAX, Manifest};
-use smbench_protocol::command::create::{CreateRequest, Disposition, access, options};
+use smbench_protocol::FileId;
+use smbench_protocol::command::create::{CreateRequest, Disposition, access, options, share};
 
 use super::FileSizes;
 use crate::smb::calls::FileCalls;
@@ -9,6 +10,20 @@ use crate::smb::session::SessionError;
 use crate::smb::share::ShareSession;
 use crate::smb::share::names::{MANIFEST, MARKER};
 use crate::smb::share::{Workspace, join};
+
+/// Opens the marker of a prepared tree, so that others may use the tree, but not change it.
+pub(in crate::smb::share) async fn hold_tree(
+    session: &mut ShareSession,
+    directory: &str,
+) -> Result<FileId, SessionError> {
+    let marker = join(directory, MARKER);
+    let doing = format!("use directory '{directory}'");
+    let request = CreateRequest {
+        share_access: share::FILE_SHARE_READ,
+        ..CreateRequest::open(marker.as_str(), access::FILE_READ_DATA)
+    };
+    session.open_file(&doing, &request).await
+}
 
 /// Reads the manifest. Fails if it is missing, or if it describes other files than
 /// those of `test`. A directory without any written file has no manifest.
