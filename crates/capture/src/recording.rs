@@ -83,11 +83,12 @@ pub enum RecordingError {
 pub fn read_recording(folder: &str) -> Result<Recording, RecordingError> {
     let mut hash = Context::new(&SHA256);
     let nodes: Vec<TreeNode> = Lines::open(folder, TREE_FILE)?.read(&mut hash)?;
-    let lines: Vec<TraceLine> = Lines::open(folder, TRACE_FILE)?.read(&mut hash)?;
+    let mut lines: Vec<TraceLine> = Lines::open(folder, TRACE_FILE)?.read(&mut hash)?;
     let mut users = users(folder)?;
     let mut tree = RecordedTree::new(nodes);
     let mut digest = [0; 32];
     digest.copy_from_slice(hash.finish().as_ref());
+    begin_at_zero(&mut lines);
     let lasts = lines
         .iter()
         .map(|line| line.at_ns + line.took_ns.unwrap_or(0));
@@ -167,6 +168,15 @@ fn users(folder: &str) -> Result<HashMap<u32, String>, RecordingError> {
     };
     let users = lines.into_iter().map(|line| (line.session, line.user));
     Ok(users.collect())
+}
+
+/// Counts times from the first line of a session: a slice may begin long after the capture.
+fn begin_at_zero(lines: &mut [TraceLine]) {
+    let of_sessions = lines.iter().filter(|line| line.session.is_some());
+    let begin_ns = of_sessions.map(|line| line.at_ns).min().unwrap_or(0);
+    for line in lines {
+        line.at_ns = line.at_ns.saturating_sub(begin_ns);
+    }
 }
 
 /// Returns what the records of each track wait for in the others.

@@ -1,42 +1,51 @@
 //! The folder of an import as a recording, and one line for what is none.
 
 use std::fs::File;
-use std::io::Write as _;
+use std::io::{Read, Write as _};
 use std::path::Path;
+use std::time::Duration;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use smbench_capture::{
-    CaptureImport, ImportOptions, NameTreatment, TRACE_FILE, TREE_FILE, read_recording,
+    CaptureImport, ImportOptions, NameTreatment, SliceBegin, TRACE_FILE, TREE_FILE, read_recording,
 };
 use smbench_model::trace::{Recording, Verb};
 
-use crate::packets::{fixture_path, read_all};
+use crate::packets::{Packet, fixture, fixture_path, pcap, read_all};
+
+const NORMAL: &str = "smbclient-3.1.1-unsigned.pcap";
 
 /// Imports a capture into a folder.
-fn import(name: &str, folder: &Path, names: NameTreatment) {
-    let mut import = CaptureImport::new(ImportOptions {
-        names,
-        ..ImportOptions::default()
-    });
+fn import(capture: impl Read, folder: &Path, options: ImportOptions) {
+    let mut import = CaptureImport::new(options);
     import.trace_to(File::create(folder.join(TRACE_FILE)).unwrap());
-    let file = File::open(fixture_path(name)).unwrap();
-    import.read(name, file).unwrap();
+    import.read("test.pcap", capture).unwrap();
     let mut result = import.finish().unwrap();
     result.finish_trace().unwrap();
     let tree = File::create(folder.join(TREE_FILE)).unwrap();
     result.write_tree(tree).unwrap();
 }
 
-fn recording(name: &str, names: NameTreatment) -> Recording {
+/// Opens a file in the folder of captures.
+fn open(name: &str) -> File {
+    File::open(fixture_path(name)).unwrap()
+}
+
+fn recording(capture: impl Read, options: ImportOptions) -> Recording {
     let folder = tempfile::tempdir().unwrap();
-    import(name, folder.path(), names);
+    import(capture, folder.path(), options);
     read_recording(folder.path().to_str().unwrap()).unwrap()
+}
+
+/// Returns the recording of packets.
+fn of(packets: &[Packet]) -> Recording {
+    recording(&pcap(1, packets)[..], ImportOptions::default())
 }
 
 #[test]
 fn a_session_becomes_a_track_with_its_requests() {
-    let hashed = recording("smbclient-3.1.1-unsigned.pcap", NameTreatment::Hash);
+    let hashed = recording(open(NORMAL), ImportOptions::default());
     let summary = hashed.summary();
     assert_eq!(hashed.clients_per_copy(), 1);
     for (verb, count) in [
@@ -53,14 +62,41 @@ fn a_session_becomes_a_track_with_its_requests() {
     assert_eq!(summary.skipped["negotiate"], 1);
     assert_eq!(summary.skipped["session_setup"], 2);
     assert!(hashed.has_times() && !hashed.is_strict());
-    let kept = recording("smbclient-3.1.1-unsigned.pcap", NameTreatment::Keep);
+    let kept = ImportOptions {
+        names: NameTreatment::Keep,
+        ..ImportOptions::default()
+    };
+    let kept = recording(open(NORMAL), kept);
     assert_eq!(kept.summary().operations, summary.operations);
     assert_ne!(kept.digest(), hashed.digest());
 }
 
+/// A replay does not wait for the time before the slice.
+#[test]
+fn times_count_from_the_first_request_of_a_session() {
+    const HOUR: Duration = Duration::from_secs(3600);
+    let mut packets = fixture(NORMAL);
+    let whole = of(&packets);
+    // The capture begins an hour before its second frame.
+    for packet in &mut packets[1..] {
+        packet.time_ns += HOUR.as_nanos() as u64;
+    }
+    let from = Duration::from_nanos(packets[0].time_ns) + HOUR / 2;
+    let slice = ImportOptions {
+        from: Some(SliceBegin::At(from)),
+        ..ImportOptions::default()
+    };
+    for late in [of(&packets), recording(&pcap(1, &packets)[..], slice)] {
+        assert_eq!(late.summary().length, whole.summary().length);
+        assert_eq!(late.track(0).times, whole.track(0).times);
+    }
+    let length = whole.summary().length.unwrap();
+    assert!(length < Duration::from_millis(20), "{length:?}");
+}
+
 #[test]
 fn a_capture_of_cifs_becomes_operations_by_name() {
-    let recording = recording("smbclient-cifs-signed.pcap", NameTreatment::Hash);
+    let recording = recording(open("smbclient-cifs-signed.pcap"), ImportOptions::default());
     let operations = &recording.summary().operations;
     for verb in [Verb::Create, Verb::Close, Verb::Find, Verb::Unlink] {
         assert!(operations.contains_key(&verb), "{verb} in {operations:?}");
@@ -111,7 +147,7 @@ fn traces_have_the_ends_of_sessions_and_the_durable_handles_that_were_granted() 
         ("smbtorture-contexts-3.1.1-unsigned.pcap", 3, 1),
     ] {
         let folder = tempfile::tempdir().unwrap();
-        import(name, folder.path(), NameTreatment::Hash);
+        import(open(name), folder.path(), ImportOptions::default());
         let trace = File::open(folder.path().join(TRACE_FILE)).unwrap();
         let trace = read_all(flate2::read::MultiGzDecoder::new(trace));
         let lines = |part: &str| trace.lines().filter(|line| line.contains(part)).count();
