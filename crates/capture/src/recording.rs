@@ -93,33 +93,10 @@ pub fn read_recording(folder: &str) -> Result<Recording, RecordingError> {
         .iter()
         .map(|line| line.at_ns + line.took_ns.unwrap_or(0));
     let lasts = Duration::from_nanos(lasts.max().unwrap_or(0));
-    let mut sessions: BTreeMap<u32, Vec<TraceLine>> = BTreeMap::new();
-    let mut strays: BTreeMap<String, u64> = BTreeMap::new();
-    let mut ends = SessionEnds::default();
-    let mut in_order = lines;
-    in_order.sort_unstable_by_key(|line| line.number);
-    for line in in_order {
-        let is_pipe = line.path.is_some_and(|path| tree.is_pipe(path));
-        match line.session {
-            Some(_) if is_pipe => {
-                let what = format!("{} of {PIPES}", line.command);
-                *strays.entry(what).or_default() += 1;
-            }
-            Some(session) => {
-                let closed = ends.follow(session, &line, |path| tree.share(path));
-                let is_request = line.command != SESSION_END;
-                let line = is_request.then_some(line);
-                for line in closed.into_iter().chain(line) {
-                    tree.follow(&line);
-                    sessions.entry(session).or_default().push(line);
-                }
-            }
-            None => *strays.entry(line.command).or_default() += 1,
-        }
-    }
+    let mut skipped: BTreeMap<String, u64> = BTreeMap::new();
+    let sessions = by_session(lines, &mut tree, &mut skipped);
     let prepared = tree.finish();
     let mut tracks: Vec<Track> = Vec::new();
-    let mut skipped = strays;
     for (session, lines) in sessions {
         let mut track = Track::new(session, lines, lasts);
         track.of_user(users.remove(&session));
@@ -157,6 +134,40 @@ pub fn read_recording(folder: &str) -> Result<Recording, RecordingError> {
     })
 }
 
+/// Returns the lines of each session in the order of sending, with a line for each file that
+/// its end closed. Counts what is of no session.
+fn by_session(
+    mut lines: Vec<TraceLine>,
+    tree: &mut RecordedTree,
+    skipped: &mut BTreeMap<String, u64>,
+) -> BTreeMap<u32, Vec<TraceLine>> {
+    let mut sessions: BTreeMap<u32, Vec<TraceLine>> = BTreeMap::new();
+    let mut ends = SessionEnds::default();
+    let mut last_ns: HashMap<u32, u64> = HashMap::new();
+    lines.sort_unstable_by_key(|line| line.number);
+    for mut line in lines {
+        let is_pipe = line.path.is_some_and(|path| tree.is_pipe(path));
+        match line.session {
+            Some(_) if is_pipe => {
+                let what = format!("{} of {PIPES}", line.command);
+                *skipped.entry(what).or_default() += 1;
+            }
+            Some(session) => {
+                not_before(&mut line, last_ns.entry(session).or_default());
+                let closed = ends.follow(session, &line, |path| tree.share(path));
+                let is_request = line.command != SESSION_END;
+                let line = is_request.then_some(line);
+                for line in closed.into_iter().chain(line) {
+                    tree.follow(&line);
+                    sessions.entry(session).or_default().push(line);
+                }
+            }
+            None => *skipped.entry(line.command).or_default() += 1,
+        }
+    }
+    sessions
+}
+
 /// Returns the users of the sessions. Folders of older imports do not name them.
 fn users(folder: &str) -> Result<HashMap<u32, String>, RecordingError> {
     // The digest of a trace does not depend on its users.
@@ -177,6 +188,15 @@ fn begin_at_zero(lines: &mut [TraceLine]) {
     for line in lines {
         line.at_ns = line.at_ns.saturating_sub(begin_ns);
     }
+}
+
+/// Lets a request be sent no earlier than the one before it, whatever the clocks of the
+/// capture say. Its answer comes when it came.
+fn not_before(line: &mut TraceLine, last_ns: &mut u64) {
+    let early_ns = last_ns.saturating_sub(line.at_ns);
+    line.at_ns += early_ns;
+    line.took_ns = line.took_ns.map(|took| took.saturating_sub(early_ns));
+    *last_ns = line.at_ns;
 }
 
 /// Returns what the records of each track wait for in the others.

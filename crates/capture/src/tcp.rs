@@ -125,7 +125,7 @@ impl HalfStream {
                 segment.at,
                 sink,
             );
-            self.drain(all, sink);
+            self.drain(segment.at, all, sink);
             return;
         }
         self.hold(self.position + distance.unsigned_abs(), segment, all);
@@ -213,8 +213,8 @@ impl HalfStream {
         if let Some((&offset, first)) = self.waiting.first_key_value() {
             let at = first.at;
             self.lose(offset, at, sink);
+            self.drain(at, all, sink);
         }
-        self.drain(all, sink);
     }
 
     fn lose(&mut self, to: u64, at: Moment, sink: &mut impl StreamSink) {
@@ -224,15 +224,20 @@ impl HalfStream {
         }
     }
 
-    /// Hands out the segments that no hole precedes.
-    fn drain(&mut self, all: &mut WaitingBytes, sink: &mut impl StreamSink) {
+    /// Hands out the segments that no hole precedes. None is complete before the packet that
+    /// filled the hole, nor before those in front of it.
+    fn drain(&mut self, filled: Moment, all: &mut WaitingBytes, sink: &mut impl StreamSink) {
+        let mut at = filled;
         while let Some(entry) = self.waiting.first_entry()
             && *entry.key() <= self.position
         {
             let (offset, segment) = entry.remove_entry();
             self.release(&segment, all);
+            if segment.at.time_ns > at.time_ns {
+                at = segment.at;
+            }
             let skip = self.position - offset;
-            self.deliver(&segment.bytes, segment.wire_len, skip, segment.at, sink);
+            self.deliver(&segment.bytes, segment.wire_len, skip, at, sink);
         }
     }
 

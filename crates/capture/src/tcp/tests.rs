@@ -8,10 +8,13 @@ struct Seen {
     bytes: Vec<u8>,
     lost: u64,
     cut: u64,
+    /// The time of each piece.
+    times: Vec<u64>,
 }
 
 impl StreamSink for Seen {
-    fn piece(&mut self, piece: StreamPiece<'_>, _at: Moment) {
+    fn piece(&mut self, piece: StreamPiece<'_>, at: Moment) {
+        self.times.push(at.time_ns);
         match piece {
             StreamPiece::Bytes(bytes) => self.bytes.extend_from_slice(bytes),
             StreamPiece::Lost(count) => self.lost += count,
@@ -45,11 +48,15 @@ impl Stream {
     }
 
     fn push_cut(&mut self, offset: u32, payload: &[u8], wire_len: usize) {
+        self.push_at(offset, payload, wire_len, 0);
+    }
+
+    fn push_at(&mut self, offset: u32, payload: &[u8], wire_len: usize, time_ns: u64) {
         let segment = StreamSegment {
             sequence: FIRST.wrapping_add(offset),
             payload,
             wire_len,
-            at: Moment::default(),
+            at: Moment { time_ns, frame: 1 },
         };
         self.half.push(segment, &mut self.all, &mut self.seen);
     }
@@ -73,6 +80,20 @@ fn segments_come_in_order_once_whatever_their_order_was() {
     stream.push(0, b"a");
     assert_eq!(stream.seen.bytes, b"abcdefghijklm");
     assert_eq!((stream.seen.lost, stream.all.0), (0, 0));
+}
+
+#[test]
+fn what_waited_behind_a_hole_has_the_time_of_what_filled_it() {
+    let mut stream = Stream::new();
+    for (offset, time_ns) in [(2, 10), (6, 20), (4, 30), (0, 25), (8, 40)] {
+        stream.push_at(offset, b"ab", 2, time_ns);
+    }
+    assert_eq!(stream.seen.times, [25, 25, 30, 30, 40]);
+    // Nothing fills this hole.
+    stream.push_at(12, b"ab", 2, 60);
+    stream.push_at(14, b"ab", 2, 50);
+    stream.half.finish(&mut stream.all, &mut stream.seen);
+    assert_eq!(stream.seen.times[5..], [60, 60, 60]);
 }
 
 #[test]

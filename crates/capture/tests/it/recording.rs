@@ -10,6 +10,7 @@ use flate2::write::GzEncoder;
 use smbench_capture::{
     CaptureImport, ImportOptions, NameTreatment, SliceBegin, TRACE_FILE, TREE_FILE, read_recording,
 };
+use smbench_model::kind::OpKind;
 use smbench_model::trace::{Recording, Verb};
 
 use crate::packets::{Packet, fixture, fixture_path, pcap, read_all};
@@ -25,6 +26,14 @@ fn import(capture: impl Read, folder: &Path, options: ImportOptions) {
     result.finish_trace().unwrap();
     let tree = File::create(folder.join(TREE_FILE)).unwrap();
     result.write_tree(tree).unwrap();
+}
+
+/// Writes lines of a folder.
+fn write(folder: &Path, name: &str, lines: &str) {
+    let file = File::create(folder.join(name)).unwrap();
+    let mut file = GzEncoder::new(file, Compression::fast());
+    file.write_all(lines.as_bytes()).unwrap();
+    file.finish().unwrap();
 }
 
 /// Opens a file in the folder of captures.
@@ -94,6 +103,30 @@ fn times_count_from_the_first_request_of_a_session() {
     assert!(length < Duration::from_millis(20), "{length:?}");
 }
 
+/// Two requests in flight, of which the capture may have the second one first.
+#[test]
+fn requests_and_answers_that_were_overtaken_are_replayed() {
+    // Both list the same directory, and each has one answer.
+    const FIRST: usize = 67;
+    let packets = fixture(NORMAL);
+    let in_order = |order: [usize; 4]| {
+        let mut placed = packets.clone();
+        for (place, from) in (FIRST..).zip(order) {
+            placed[place].bytes = packets[from].bytes.clone();
+            placed[place].wire_len = packets[from].wire_len;
+        }
+        of(&placed)
+    };
+    let sorted = in_order([67, 69, 68, 70]);
+    assert_eq!(sorted.in_flight(), 2);
+    for order in [[69, 67, 68, 70], [69, 67, 70, 68]] {
+        let overtaken = in_order(order);
+        let summary = overtaken.summary();
+        assert_eq!(summary.operations, sorted.summary().operations, "{order:?}");
+        assert_eq!(summary.skipped, sorted.summary().skipped, "{order:?}");
+    }
+}
+
 #[test]
 fn a_capture_of_cifs_becomes_operations_by_name() {
     let recording = recording(open("smbclient-cifs-signed.pcap"), ImportOptions::default());
@@ -104,18 +137,38 @@ fn a_capture_of_cifs_becomes_operations_by_name() {
     assert!(!operations.contains_key(&Verb::List), "{operations:?}");
 }
 
+/// Packets of several interfaces may have times that go backwards.
+#[test]
+fn requests_whose_times_go_backwards_are_replayed_in_their_order() {
+    let folder = tempfile::tempdir().unwrap();
+    write(
+        folder.path(),
+        TREE_FILE,
+        "{\"path\":1,\"name\":\"s\"}\n{\"path\":2,\"parent\":1,\"name\":\"f\"}\n",
+    );
+    let lines = [
+        r#""at_ns":20,"took_ns":9,"command":"create","create":{"share":7,"disposition":1}"#,
+        r#""at_ns":15,"took_ns":30,"command":"read","length":10,"moved":10"#,
+        r#""at_ns":60,"took_ns":1,"command":"close""#,
+    ];
+    let lines = (1..).zip(lines).map(|(number, line)| {
+        let same = r#""session":1,"path":2,"handle":1,"status":"STATUS_SUCCESS""#;
+        format!("{{\"number\":{number},{same},{line}}}\n")
+    });
+    write(folder.path(), TRACE_FILE, &lines.collect::<String>());
+    let recording = read_recording(folder.path().to_str().unwrap()).unwrap();
+    assert_eq!(&recording.track(0).times[..], [5, 5, 45]);
+    let read = recording.summary().recorded[&OpKind::Read];
+    assert_eq!((read.count, read.mean_ns), (1, 25));
+}
+
 #[test]
 fn a_folder_that_is_none_gets_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().to_str().unwrap();
     let error = || read_recording(path).unwrap_err().to_string();
     assert!(error().contains(TREE_FILE), "{}", error());
-    let write = |name: &str, text: &str| {
-        let file = File::create(folder.path().join(name)).unwrap();
-        let mut file = GzEncoder::new(file, Compression::fast());
-        file.write_all(text.as_bytes()).unwrap();
-        file.finish().unwrap();
-    };
+    let write = |name: &str, text: &str| write(folder.path(), name, text);
     write(TREE_FILE, "{\"path\":1,\"name\":\"s\"}\n");
     write(TRACE_FILE, "{\"number\":1}\n{\"number\":\"x\"}\n");
     assert!(error().contains("trace.jsonl.gz, line 2: "), "{}", error());
