@@ -113,10 +113,9 @@ pub fn read_recording(folder: &str) -> Result<Recording, RecordingError> {
         }
     }
     let mut awaited = awaited(&tracks, &tree);
+    let last = last_awaited(awaited.values().flatten());
     for (number, track) in (0..).zip(&mut tracks) {
-        let on = awaited.values().flatten();
-        let on = on.filter(|awaited| awaited.track == number);
-        track.leave_closes(&on.map(|awaited| awaited.on).collect::<Vec<_>>());
+        track.leave_closes(last.get(&number).copied());
     }
     let mut took: BTreeMap<OpKind, Vec<u64>> = BTreeMap::new();
     let traces = (0..).zip(tracks).map(|(number, mut track)| {
@@ -214,6 +213,16 @@ fn awaited(tracks: &[Track], tree: &RecordedTree) -> HashMap<u32, Vec<Awaited>> 
     finder.finish()
 }
 
+/// Returns the last record of each track that others wait for.
+fn last_awaited<'a>(awaited: impl Iterator<Item = &'a Awaited>) -> HashMap<u32, u32> {
+    let mut last = HashMap::new();
+    for Awaited { track, on, .. } in awaited {
+        let known = last.entry(*track).or_insert(*on);
+        *known = (*known).max(*on);
+    }
+    last
+}
+
 /// Returns counts with their names.
 fn listed(counts: &BTreeMap<String, u64>) -> String {
     let named = counts.iter().map(|(what, count)| format!("{count} {what}"));
@@ -222,5 +231,21 @@ fn listed(counts: &BTreeMap<String, u64>) -> String {
         "it has no line".to_owned()
     } else {
         named.join(", ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_what_others_wait_for_in_a_track_the_last_record_counts() {
+        let awaited = [(0, 4), (2, 1), (0, 7), (0, 5)];
+        let awaited = awaited.map(|(track, on)| Awaited {
+            record: 9,
+            track,
+            on,
+        });
+        assert_eq!(last_awaited(awaited.iter()), [(0, 7), (2, 1)].into());
     }
 }

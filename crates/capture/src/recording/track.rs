@@ -271,14 +271,14 @@ impl Track {
     }
 
     /// Leaves the CLOSEs at the end of the track to the log-off, unless another track waits
-    /// for one.
-    pub(super) fn leave_closes(&mut self, awaited: &[u32]) {
+    /// for one. `awaited` is the last record that others wait for.
+    pub(super) fn leave_closes(&mut self, awaited: Option<u32>) {
         let is_close = |lines: &&Range<usize>| {
             lines.len() == 1 && self.lines[lines.start].command == CLOSED_BY_END
         };
         let closes = self.of_lines.iter().rev().take_while(is_close).count();
         let first = (self.of_lines.len() - closes) as u32;
-        if awaited.iter().all(|&record| record < first) {
+        if awaited.is_none_or(|record| record < first) {
             self.builder.leave(closes as u32);
         }
     }
