@@ -258,7 +258,7 @@ fn locking(fields: Fields<'_>, words: usize, bytes: usize, asked: &mut CifsReque
     let kind = fields.u8(words + 6).unwrap_or(0);
     let unlocks = fields.u16(words + 12).unwrap_or(0);
     let locks = fields.u16(words + 14).unwrap_or(0);
-    if unlocks + locks == 0 {
+    if unlocks == 0 && locks == 0 {
         return;
     }
     if kind & LARGE != 0 {
@@ -361,5 +361,25 @@ pub(crate) fn cifs_answer(part: CifsPart, message: &[u8]) -> (Option<u16>, Optio
         cifs_code::READ_ANDX if count == 12 => (None, joined(10, 14)),
         cifs_code::WRITE_ANDX if count == 6 => (None, joined(4, 8)),
         _ => (None, None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_may_have_any_number_of_ranges() {
+        let locked = |unlocks: u16, locks: u16| {
+            let mut message = vec![0; 64];
+            message[12..14].copy_from_slice(&unlocks.to_le_bytes());
+            message[14..16].copy_from_slice(&locks.to_le_bytes());
+            let mut asked = CifsRequestFields::default();
+            locking(Fields(&message), 0, 18, &mut asked);
+            asked.flags
+        };
+        assert_eq!(locked(0, 0), None);
+        assert_eq!(locked(0, 1), Some(0x12));
+        assert_eq!(locked(u16::MAX, 1), Some(0x04));
     }
 }

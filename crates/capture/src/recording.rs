@@ -89,9 +89,7 @@ pub fn read_recording(folder: &str) -> Result<Recording, RecordingError> {
     let mut digest = [0; 32];
     digest.copy_from_slice(hash.finish().as_ref());
     begin_at_zero(&mut lines);
-    let lasts = lines
-        .iter()
-        .map(|line| line.at_ns + line.took_ns.unwrap_or(0));
+    let lasts = lines.iter().map(TraceLine::done_ns);
     let lasts = Duration::from_nanos(lasts.max().unwrap_or(0));
     let mut skipped: BTreeMap<String, u64> = BTreeMap::new();
     let sessions = by_session(lines, &mut tree, &mut skipped);

@@ -340,6 +340,8 @@ fn tree(ledger: &CaptureLedger) -> TreeSummary {
         files: count(false),
         directories: count(true),
         made_up: nodes().filter(|node| node.is_made_up).count() as u64,
-        bytes: nodes().filter_map(|node| node.size).sum(),
+        bytes: nodes()
+            .filter_map(|node| node.size)
+            .fold(0, u64::saturating_add),
     }
 }

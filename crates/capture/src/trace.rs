@@ -74,6 +74,13 @@ pub struct TraceLine {
     pub pending: bool,
 }
 
+impl TraceLine {
+    /// Returns the time of the final answer, or of the request if it has none.
+    pub(crate) fn done_ns(&self) -> u64 {
+        self.at_ns.saturating_add(self.took_ns.unwrap_or(0))
+    }
+}
+
 /// What a CREATE asked for, and what it got.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]

@@ -148,7 +148,8 @@ impl OrderFinder {
                 }
             }
             "write" | "cifs_write_andx" => {
-                let end = line.offset.unwrap_or(0) + line.length.unwrap_or(0);
+                let (offset, length) = (line.offset.unwrap_or(0), line.length.unwrap_or(0));
+                let end = offset.saturating_add(length);
                 let known = &mut self.names.entry(path).or_default().end;
                 let effect = if end > *known {
                     *known = end;
@@ -228,7 +229,7 @@ impl RequestTime {
     pub(super) fn between(first: &TraceLine, last: &TraceLine) -> Self {
         Self {
             sent: first.at_ns,
-            done: last.at_ns.saturating_add(last.took_ns.unwrap_or(0)),
+            done: last.done_ns(),
         }
     }
 }

@@ -304,7 +304,9 @@ impl Track {
             if let Some(kind) = trace.record(record).verb().kind()
                 && is_request
             {
-                took.entry(kind).or_default().push(time.done - time.sent);
+                took.entry(kind)
+                    .or_default()
+                    .push(time.done.saturating_sub(time.sent));
             }
         }
         trace

@@ -135,7 +135,7 @@ impl RecordedTree {
         let (Some(path), Some(status)) = (line.path, line.status.as_deref()) else {
             return;
         };
-        self.line_ns = line.at_ns..line.at_ns + line.took_ns.unwrap_or(0);
+        self.line_ns = line.at_ns..line.done_ns();
         let is_done = status == "STATUS_SUCCESS";
         if let Some(create) = &line.create {
             self.follow_create(line, path, create, status);
@@ -148,7 +148,10 @@ impl RecordedTree {
         }
         let moved = line.moved.filter(|_| is_done).unwrap_or(0);
         match line.command.as_str() {
-            "read" | "cifs_read_andx" => self.read_to(path, line.offset.unwrap_or(0) + moved),
+            "read" | "cifs_read_andx" => {
+                let end = line.offset.unwrap_or(0).saturating_add(moved);
+                self.read_to(path, end);
+            }
             "close" | "cifs_close" | CLOSED_BY_END => {
                 let deletes = line.handle.and_then(|handle| self.deleting.remove(&handle));
                 if deletes == Some(true) && is_done {

@@ -28,6 +28,9 @@ fn import(capture: impl Read, folder: &Path, options: ImportOptions) {
     result.write_tree(tree).unwrap();
 }
 
+/// A share, and a file in it.
+const NAMES: &str = "{\"path\":1,\"name\":\"s\"}\n{\"path\":2,\"parent\":1,\"name\":\"f\"}\n";
+
 /// Writes lines of a folder.
 fn write(folder: &Path, name: &str, lines: &str) {
     let file = File::create(folder.join(name)).unwrap();
@@ -141,11 +144,7 @@ fn a_capture_of_cifs_becomes_operations_by_name() {
 #[test]
 fn requests_whose_times_go_backwards_are_replayed_in_their_order() {
     let folder = tempfile::tempdir().unwrap();
-    write(
-        folder.path(),
-        TREE_FILE,
-        "{\"path\":1,\"name\":\"s\"}\n{\"path\":2,\"parent\":1,\"name\":\"f\"}\n",
-    );
+    write(folder.path(), TREE_FILE, NAMES);
     let lines = [
         r#""at_ns":20,"took_ns":9,"command":"create","create":{"share":7,"disposition":1}"#,
         r#""at_ns":15,"took_ns":30,"command":"read","length":10,"moved":10"#,
@@ -160,6 +159,40 @@ fn requests_whose_times_go_backwards_are_replayed_in_their_order() {
     assert_eq!(&recording.track(0).times[..], [5, 5, 45]);
     let read = recording.summary().recorded[&OpKind::Read];
     assert_eq!((read.count, read.mean_ns), (1, 25));
+}
+
+#[test]
+fn numbers_of_a_damaged_trace_may_be_as_large_as_they_can() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), TREE_FILE, NAMES);
+    let line = |number: u64, what: &str| {
+        let same = r#""path":2,"status":"STATUS_SUCCESS""#;
+        format!("{{\"number\":{number},\"session\":1,\"handle\":1,{same},{what}}}\n")
+    };
+    let most = u64::MAX;
+    let moved = format!("\"offset\":{most},\"length\":{most},\"moved\":{most}");
+    let lines = [
+        line(
+            1,
+            r#""command":"create","create":{"share":7,"disposition":1}"#,
+        ),
+        line(
+            2,
+            &format!("\"command\":\"read\",\"took_ns\":{most},{moved},\"at_ns\":{most}"),
+        ),
+        line(
+            3,
+            &format!("\"command\":\"write\",{moved},\"at_ns\":{most}"),
+        ),
+        line(
+            4,
+            &format!("\"command\":\"close\",\"took_ns\":{most},\"at_ns\":{most}"),
+        ),
+    ];
+    write(folder.path(), TRACE_FILE, &lines.concat());
+    let recording = read_recording(folder.path().to_str().unwrap()).unwrap();
+    let operations = &recording.summary().operations;
+    assert_eq!(operations[&Verb::Create] + operations[&Verb::Close], 2);
 }
 
 #[test]
