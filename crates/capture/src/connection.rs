@@ -5,7 +5,7 @@ mod cifs;
 mod opening;
 mod smb2;
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 
 use self::cifs::CifsState;
@@ -18,13 +18,35 @@ use crate::names::NodeNumber;
 use crate::sessions::SessionNumber;
 use crate::tcp::Moment;
 
-/// Requests of a connection that wait for answers. A server grants at most 8192 credits.
-const PENDING_MAX: usize = 16_384;
-/// Answers of a connection that wait for their requests, which may come later in the
-/// capture.
-const EARLY_MAX: usize = 128;
-/// Bytes that are kept of such an answer. Those of log-ons are long.
-const EARLY_BYTES: usize = 4096;
+/// What of a connection waits for the other direction. That may be missing in a capture.
+struct WaitingMax {
+    /// Requests that wait for answers. A server grants at most 8192 credits.
+    requests: usize,
+    /// Answers that wait for their requests, which may come later in the capture.
+    answers: usize,
+}
+
+impl WaitingMax {
+    const USUAL: Self = Self {
+        requests: 16_384,
+        answers: 128,
+    };
+    /// Once all connections together have [`Self::ALL`].
+    const SMALL: Self = Self {
+        requests: 256,
+        answers: 16,
+    };
+    /// Requests and answers of all connections.
+    const ALL: usize = 100_000;
+
+    const fn of(ledger: &CaptureLedger) -> Self {
+        if ledger.waiting < Self::ALL {
+            Self::USUAL
+        } else {
+            Self::SMALL
+        }
+    }
+}
 
 /// Which end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +80,8 @@ pub(crate) struct SmbState {
     client: Option<End>,
     /// Number of the connection, once it has a message.
     pub(crate) number: Option<u32>,
-    pending: HashMap<u64, OpenRequest>,
+    /// By message id, which servers and clients count up.
+    pending: BTreeMap<u64, OpenRequest>,
     /// Sessions with requests here.
     sessions: BTreeSet<SessionNumber>,
     /// Answers that came before their requests.
@@ -77,7 +100,7 @@ impl SmbState {
             ends,
             client,
             number: None,
-            pending: HashMap::new(),
+            pending: BTreeMap::new(),
             sessions: BTreeSet::new(),
             early: VecDeque::new(),
             trees: HashMap::new(),
@@ -131,18 +154,14 @@ impl SmbState {
     fn wait(&mut self, id: u64, request: OpenRequest, ledger: &mut CaptureLedger) {
         let at = request.sent;
         self.join(request.session, ledger);
-        if self.pending.len() >= PENDING_MAX {
+        let most = WaitingMax::of(ledger).requests;
+        while self.pending.len() >= most
+            && let Some((_, oldest)) = self.pending.pop_first()
+        {
             // The answers were lost.
-            let oldest = self
-                .pending
-                .iter()
-                .min_by_key(|(_, request)| request.line.number);
-            if let Some(id) = oldest.map(|(&id, _)| id)
-                && let Some(request) = self.pending.remove(&id)
-            {
-                ledger.unanswered(request, at);
-            }
+            ledger.unanswered(oldest, at);
         }
+        ledger.waiting += 1;
         if let Some(old) = self.pending.insert(id, request) {
             ledger.unanswered(old, at);
         }
@@ -166,7 +185,7 @@ impl SmbState {
         while let Some(early) = self.early.pop_front() {
             self.unasked(&early, ledger);
         }
-        let mut rest: Vec<_> = self.pending.drain().map(|(_, request)| request).collect();
+        let mut rest: Vec<_> = std::mem::take(&mut self.pending).into_values().collect();
         rest.sort_unstable_by_key(|request| request.line.number);
         for request in rest {
             ledger.unanswered(request, at);
@@ -270,3 +289,6 @@ impl Receiver<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -105,6 +105,8 @@ pub(crate) struct CaptureLedger {
     pub(crate) clients: BTreeSet<IpAddr>,
     pub(crate) connections: u32,
     requests: u64,
+    /// Requests and answers of all connections that wait for each other.
+    pub(crate) waiting: usize,
     handles: u64,
     groups: u64,
     /// The time of the first frame.
@@ -130,6 +132,7 @@ impl CaptureLedger {
             clients: BTreeSet::new(),
             connections: 0,
             requests: 0,
+            waiting: 0,
             handles: 0,
             groups: 0,
             begin_ns: 0,
@@ -213,8 +216,9 @@ impl CaptureLedger {
         *command.statuses.entry(status).or_default() += 1;
     }
 
-    /// Ends a request with its answer.
+    /// Ends a request that waited, with its answer.
     pub(crate) fn answered(&mut self, mut request: OpenRequest, answer: FinalAnswer) {
+        self.waiting -= 1;
         let took = answer.at.time_ns.saturating_sub(request.sent.time_ns);
         let moved = answer.moved.unwrap_or(0);
         if request.is_in_slice {
@@ -233,8 +237,9 @@ impl CaptureLedger {
         self.write(request);
     }
 
-    /// Ends a request that has no answer in the capture.
+    /// Ends a request that waited, and has no answer in the capture.
     pub(crate) fn unanswered(&mut self, request: OpenRequest, at: Moment) {
+        self.waiting -= 1;
         if request.is_in_slice {
             *self.tally.unanswered.entry(request.key).or_default() += 1;
             if is_worked_on(request.key) {

@@ -6,7 +6,7 @@ mod requests;
 use smbench_protocol::crypto::PreauthHash;
 use smbench_protocol::{Cipher, Dialect};
 
-use super::{EARLY_BYTES, EARLY_MAX, EarlyAnswer, Receiver, SmbState};
+use super::{EarlyAnswer, Receiver, SmbState, WaitingMax};
 use crate::command::CommandKey;
 use crate::cutter::CapturedMessage;
 use crate::fields::Fields;
@@ -130,14 +130,16 @@ impl Receiver<'_> {
             self.answer_waiting(header, ids, bytes, at);
             return;
         }
-        if self.state.early.len() >= EARLY_MAX
+        let most = WaitingMax::of(self.ledger).answers;
+        while self.state.early.len() >= most
             && let Some(oldest) = self.state.early.pop_front()
         {
             self.state.unasked(&oldest, self.ledger);
         }
+        self.ledger.waiting += 1;
         self.state.early.push_back(EarlyAnswer {
             id: ids.message,
-            bytes: bytes[..bytes.len().min(EARLY_BYTES)].into(),
+            bytes: bytes[..bytes.len().min(early_len(header.command))].into(),
             at,
         });
     }
@@ -147,6 +149,7 @@ impl Receiver<'_> {
         while let Some(at) = self.state.early.iter().position(|early| early.id == id)
             && let Some(early) = self.state.early.remove(at)
         {
+            self.ledger.waiting -= 1;
             let header = Smb2Header::read(&early.bytes);
             if let Some((header, ids)) = header.and_then(|header| Some((header, header.ids?))) {
                 self.answer_waiting(header, ids, &early.bytes, early.at);
@@ -333,6 +336,15 @@ impl Receiver<'_> {
     }
 }
 
+/// Returns how many bytes are kept of an answer that comes before its request. Those of
+/// log-ons are long, and a CREATE may have contexts.
+const fn early_len(command: u16) -> usize {
+    match command {
+        code::NEGOTIATE | code::SESSION_SETUP | code::CREATE => 4096,
+        _ => 160,
+    }
+}
+
 /// Returns the cipher in the contexts of a NEGOTIATE answer (2.2.4.1).
 fn chosen_cipher(fields: Fields<'_>) -> Option<u16> {
     const ENCRYPTION: u16 = 2;
@@ -351,6 +363,7 @@ fn chosen_cipher(fields: Fields<'_>) -> Option<u16> {
 impl SmbState {
     /// Counts an answer whose request is not in the capture.
     pub(super) fn unasked(&self, early: &EarlyAnswer, ledger: &mut CaptureLedger) {
+        ledger.waiting -= 1;
         if let Some(header) = Smb2Header::read(&early.bytes)
             && ledger.slice.has_unasked(early.at, self.client())
         {

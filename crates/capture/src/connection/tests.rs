@@ -1,0 +1,91 @@
+use super::*;
+use crate::command::CommandKey;
+use crate::names::NameTreatment;
+
+const ECHO: u8 = 13;
+const ANSWER: u8 = 1;
+
+/// Returns a connection, without messages.
+fn connection() -> SmbState {
+    let ends = [
+        ([127, 0, 0, 1], 50_000).into(),
+        ([127, 0, 0, 2], 445).into(),
+    ];
+    SmbState::new(ends, Some(End::A))
+}
+
+/// Takes an ECHO of this length with these flags and this id.
+fn echo(state: &mut SmbState, ledger: &mut CaptureLedger, flags: u8, id: u64, len: usize) {
+    let mut bytes = vec![0; len];
+    bytes[..6].copy_from_slice(b"\xFESMB\x40\0");
+    (bytes[12], bytes[16]) = (ECHO, flags);
+    bytes[24..32].copy_from_slice(&id.to_le_bytes());
+    let from = if flags & ANSWER == 0 { End::A } else { End::B };
+    Receiver {
+        state,
+        ledger,
+        from,
+    }
+    .message(CapturedMessage {
+        bytes: &bytes,
+        wire_len: len,
+        is_cut: false,
+        end: Moment::default(),
+    });
+}
+
+#[test]
+fn requests_without_answers_are_kept_up_to_a_limit_for_all_connections() {
+    const EACH: u64 = 20_000;
+    let mut ledger = CaptureLedger::new(NameTreatment::Hash);
+    let mut states: Vec<_> = (0..8).map(|_| connection()).collect();
+    for (number, state) in (1..).zip(&mut states) {
+        for id in 0..EACH {
+            echo(state, &mut ledger, 0, id, 68);
+            let usual = WaitingMax::USUAL.requests;
+            assert!(state.pending.len() <= usual && ledger.waiting <= WaitingMax::ALL + 256);
+        }
+        // The latest ones are kept.
+        assert_eq!(
+            state.pending.last_key_value().map(|(&id, _)| id),
+            Some(EACH - 1)
+        );
+        // An answer still finds its request.
+        echo(state, &mut ledger, ANSWER, EACH - 1, 68);
+        assert_eq!(
+            ledger.tally.command(CommandKey::Smb2(ECHO.into())).matched,
+            number
+        );
+    }
+    let waiting: usize = states.iter().map(|state| state.pending.len()).sum();
+    assert_eq!(ledger.waiting, waiting);
+    for state in &mut states {
+        state.finish(Moment::default(), &mut ledger);
+    }
+    let unanswered = ledger.tally.unanswered[&CommandKey::Smb2(ECHO.into())];
+    assert_eq!((unanswered, ledger.waiting), (8 * (EACH - 1), 0));
+}
+
+#[test]
+fn answers_without_requests_are_kept_in_part() {
+    let mut ledger = CaptureLedger::new(NameTreatment::Hash);
+    let mut state = connection();
+    for id in 0..1000 {
+        echo(&mut state, &mut ledger, ANSWER, id, 5000);
+    }
+    assert_eq!((state.early.len(), ledger.waiting), (128, 128));
+    assert!(state.early.iter().all(|early| early.bytes.len() == 160));
+    // The request of the last one comes late.
+    echo(&mut state, &mut ledger, 0, 999, 68);
+    assert_eq!((state.early.len(), ledger.waiting), (127, 127));
+    ledger.waiting += WaitingMax::ALL;
+    echo(&mut state, &mut ledger, ANSWER, 1000, 68);
+    assert_eq!(state.early.len(), WaitingMax::SMALL.answers);
+    ledger.waiting -= WaitingMax::ALL;
+    state.finish(Moment::default(), &mut ledger);
+    let echoes = ledger.tally.command(CommandKey::Smb2(ECHO.into()));
+    assert_eq!(
+        (echoes.matched, echoes.unasked, ledger.waiting),
+        (1, 1000, 0)
+    );
+}
