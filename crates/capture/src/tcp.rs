@@ -6,8 +6,9 @@
 
 use std::collections::BTreeMap;
 
-/// Bytes that wait behind a hole of one direction.
-const WAITING_BYTES_MAX: usize = 1 << 20;
+/// Bytes that wait behind a hole of one direction: as many as a client or a server sends until
+/// a lost segment comes again.
+const WAITING_BYTES_MAX: usize = 8 << 20;
 /// Bytes that wait behind holes in all connections.
 const ALL_WAITING_BYTES_MAX: usize = 32 << 20;
 /// Memory of a waiting segment beside its bytes.

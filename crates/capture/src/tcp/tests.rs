@@ -166,13 +166,25 @@ fn the_end_of_a_segment_that_was_cut_is_counted_once() {
 fn what_waits_behind_a_hole_is_bounded() {
     let mut stream = Stream::new();
     let block = [7; 65_536];
-    for number in 0..64_u32 {
+    for number in 0..160_u32 {
         stream.push(10 + number * 65_536, &block);
         assert!(stream.all.0 <= WAITING_BYTES_MAX, "{}", stream.all.0);
     }
     assert_eq!(stream.seen.lost, 10);
     stream.half.finish(&mut stream.all, &mut stream.seen);
-    assert_eq!((stream.seen.bytes.len(), stream.all.0), (64 * 65_536, 0));
+    assert_eq!((stream.seen.bytes.len(), stream.all.0), (160 * 65_536, 0));
+}
+
+#[test]
+fn a_segment_that_is_sent_again_after_megabytes_is_not_lost() {
+    let mut stream = Stream::new();
+    let block = [7; 65_536];
+    for number in 0..100 {
+        stream.push(10 + number * 65_536, &block);
+    }
+    stream.push(0, &block[..10]);
+    assert_eq!(stream.seen.bytes.len(), 10 + 100 * 65_536);
+    assert_eq!((stream.seen.lost, stream.all.0), (0, 0));
 }
 
 #[test]
