@@ -10,7 +10,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use self::cifs::CifsState;
 use self::smb2::Smb2State;
-use crate::cutter::{CapturedMessage, MessageSink, Sealed};
+use crate::cutter::{CapturedMessage, LongBytes, MessageSink, Sealed};
 use crate::fields::Fields;
 use crate::keys::Sender;
 use crate::ledger::{CaptureLedger, OpenLogon, OpenRequest};
@@ -218,6 +218,10 @@ impl MessageSink for Receiver<'_> {
         } else {
             Sealed::Open
         }
+    }
+
+    fn long(&mut self) -> &mut LongBytes {
+        &mut self.ledger.long
     }
 }
 

@@ -49,7 +49,14 @@ pub(crate) trait MessageSink {
     fn message(&mut self, message: CapturedMessage<'_>);
     /// Whether encrypted messages are needed as a whole.
     fn sealed(&self) -> Sealed;
+    /// Memory for long compounds of all connections.
+    fn long(&mut self) -> &mut LongBytes;
 }
+
+/// Memory for long compounds of all connections. Any message of a compound may have a
+/// payload, and those behind it are needed.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct LongBytes(usize);
 
 /// What the first bytes of a connection are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

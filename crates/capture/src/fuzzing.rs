@@ -9,7 +9,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 
 use crate::connection::{End, Receiver, SmbState};
-use crate::cutter::{CapturedMessage, MessageCutter, MessageSink, Sealed};
+use crate::cutter::{CapturedMessage, LongBytes, MessageCutter, MessageSink, Sealed};
 use crate::file::CapturedPacket;
 use crate::import::{CaptureImport, ImportOptions};
 use crate::ledger::CaptureLedger;
@@ -49,7 +49,8 @@ pub fn packets(data: &[u8]) {
 }
 
 /// Counts what a cutter hands out.
-struct FuzzMessages(usize);
+#[derive(Default)]
+struct FuzzMessages(usize, LongBytes);
 
 impl MessageSink for FuzzMessages {
     fn message(&mut self, message: CapturedMessage<'_>) {
@@ -60,13 +61,17 @@ impl MessageSink for FuzzMessages {
     fn sealed(&self) -> Sealed {
         Sealed::Open
     }
+
+    fn long(&mut self) -> &mut LongBytes {
+        &mut self.1
+    }
 }
 
 /// Cuts records as pieces of a stream.
 pub fn stream(data: &[u8]) {
     let is_joined = data.first().is_some_and(|first| first & 0x80 != 0);
     let mut cutter = MessageCutter::new(is_joined);
-    let mut messages = FuzzMessages(0);
+    let mut messages = FuzzMessages::default();
     let at = Moment::default();
     for (kind, bytes) in records(data) {
         let piece = match kind {
@@ -77,6 +82,7 @@ pub fn stream(data: &[u8]) {
         cutter.piece(piece, at, &mut messages);
     }
     cutter.finish(at, &mut messages);
+    assert!(messages.1 == LongBytes::default());
     assert!(messages.0 + cutter.losses.skipped_bytes as usize <= data.len());
 }
 

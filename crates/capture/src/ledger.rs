@@ -7,6 +7,7 @@ use smbench_protocol::crypto::PreauthHash;
 use smbench_protocol::kerberos::RecordedLogon;
 
 use crate::command::CommandKey;
+use crate::cutter::LongBytes;
 use crate::distil::Distiller;
 use crate::keys::KeyRing;
 use crate::names::{NameTreatment, NameWriter, NodeNumber, PathTable};
@@ -99,6 +100,8 @@ pub(crate) struct CaptureLedger {
     pub(crate) keys: KeyRing,
     /// Memory for a decrypted message.
     pub(crate) plain: Vec<u8>,
+    /// Memory for long messages while they arrive.
+    pub(crate) long: LongBytes,
     /// Requests by the share that they go to.
     pub(crate) shares: BTreeMap<NodeNumber, u64>,
     pub(crate) dialects: BTreeMap<String, u64>,
@@ -127,6 +130,7 @@ impl CaptureLedger {
             trees: HashMap::new(),
             keys: KeyRing::default(),
             plain: Vec::new(),
+            long: LongBytes::default(),
             shares: BTreeMap::new(),
             dialects: BTreeMap::new(),
             clients: BTreeSet::new(),

@@ -4,7 +4,7 @@ use super::*;
 
 /// Messages with what is known of each.
 #[derive(Debug, Default, PartialEq)]
-struct Taken(Vec<(Vec<u8>, usize, bool)>);
+struct Taken(Vec<(Vec<u8>, usize, bool)>, LongBytes);
 
 impl MessageSink for Taken {
     fn message(&mut self, message: CapturedMessage<'_>) {
@@ -14,6 +14,10 @@ impl MessageSink for Taken {
 
     fn sealed(&self) -> Sealed {
         Sealed::Count
+    }
+
+    fn long(&mut self) -> &mut LongBytes {
+        &mut self.1
     }
 }
 
@@ -54,6 +58,53 @@ fn of_large_payloads_only_the_start_is_kept() {
         .map(|(bytes, len, _)| (bytes.len(), *len))
         .collect();
     assert_eq!(lengths, [(160, 70_000), (117, 117)]);
+}
+
+/// Returns a compound of a CREATE, a READ of this many bytes and a CLOSE, in its frame.
+fn compound(read: usize) -> Vec<u8> {
+    let part = |command: u8, next: usize, len: usize| {
+        let mut part = frame(command, ANSWER, len)[PREFIX_LEN..].to_vec();
+        part[20..24].copy_from_slice(&(next as u32).to_le_bytes());
+        part
+    };
+    let read = 80 + read;
+    let message = [part(5, 152, 152), part(READ, read, read), part(6, 0, 124)].concat();
+    let prefix = (message.len() as u32).to_be_bytes();
+    [&prefix[..], &message].concat()
+}
+
+#[test]
+fn what_follows_a_large_payload_in_a_compound_is_kept() {
+    let stream = compound(3 << 20);
+    let (first, rest) = stream.split_at(1000);
+    let pieces = [StreamPiece::Bytes(first), StreamPiece::Bytes(rest)];
+    let (taken, _) = taken(&pieces, false);
+    let message = &stream[PREFIX_LEN..];
+    assert!(taken.0 == [(message.to_vec(), message.len(), false)]);
+    assert_eq!(taken.1, LongBytes::default());
+}
+
+#[test]
+fn memory_for_long_compounds_is_bounded_over_all_connections() {
+    let stream = compound(8 << 20);
+    let (first, rest) = stream[..stream.len() - 1].split_at(1000);
+    let mut taken = Taken::default();
+    for round in 1..3 {
+        let mut cutters: Vec<_> = (0..10).map(|_| MessageCutter::new(false)).collect();
+        for cutter in &mut cutters {
+            for piece in [first, rest] {
+                cutter.piece(StreamPiece::Bytes(piece), Moment::default(), &mut taken);
+            }
+        }
+        for cutter in &mut cutters {
+            cutter.finish(Moment::default(), &mut taken);
+        }
+        let of_round = taken.0.drain(..).map(|(bytes, ..)| bytes.len());
+        let kept: Vec<_> = of_round.collect();
+        let whole = stream.len() - PREFIX_LEN - 1;
+        assert_eq!(kept, [&[whole; 7][..], &[1 << 20; 3]].concat(), "{round}");
+        assert_eq!(taken.1, LongBytes::default());
+    }
 }
 
 #[test]
