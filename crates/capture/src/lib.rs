@@ -20,6 +20,7 @@ mod command;
 mod connection;
 mod cutter;
 mod distil;
+mod distinct;
 mod error;
 mod fields;
 mod file;

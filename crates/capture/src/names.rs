@@ -7,6 +7,8 @@ use std::collections::HashMap;
 
 use aws_lc_rs::hmac;
 
+use crate::distinct::DistinctCount;
+
 /// Whether names are written as recorded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum NameTreatment {
@@ -133,7 +135,7 @@ pub(crate) struct PathTable {
     by_name: HashMap<(NodeNumber, u64), NodeNumber>,
     pub(crate) nodes: Vec<PathNode>,
     /// Names that were not kept because there are too many.
-    pub(crate) unkept: u64,
+    pub(crate) unkept: DistinctCount,
 }
 
 impl PathTable {
@@ -166,20 +168,29 @@ impl PathTable {
             parent,
             name: names.file(name).into(),
             ..PathNode::default()
-        })?;
-        self.by_name.insert(key, node);
-        Some(node)
+        });
+        match node {
+            Some(node) => {
+                self.by_name.insert(key, node);
+            }
+            None => self.unkept.note(key),
+        }
+        node
     }
 
     /// Makes up a name for an open that was not seen.
     pub(crate) fn made_up(&mut self, parent: Option<NodeNumber>) -> Option<NodeNumber> {
         let number = self.nodes.len() + 1;
-        self.add(PathNode {
+        let node = self.add(PathNode {
             parent,
             name: format!("unseen-{number}").into(),
             is_made_up: true,
             ..PathNode::default()
-        })
+        });
+        if node.is_none() {
+            self.unkept.add();
+        }
+        node
     }
 
     /// Marks a name, and the directories above it, as used in the slice.
@@ -195,7 +206,6 @@ impl PathTable {
 
     fn add(&mut self, node: PathNode) -> Option<NodeNumber> {
         if self.nodes.len() >= PATHS_MAX {
-            self.unkept += 1;
             return None;
         }
         self.nodes.push(node);
@@ -251,5 +261,20 @@ mod tests {
         let made_up = paths.made_up(share).unwrap();
         assert_eq!(paths.nodes.len(), 5);
         assert!(paths.get(made_up).unwrap().is_made_up);
+    }
+
+    #[test]
+    fn names_beyond_those_that_are_kept_are_counted_once() {
+        let mut names = NameWriter::new(NameTreatment::Hash);
+        let mut paths = PathTable {
+            nodes: vec![PathNode::default(); PATHS_MAX],
+            ..PathTable::default()
+        };
+        for name in ["a", "b", "A", "b", "a"] {
+            assert_eq!(paths.child(Some(1), name, &mut names), None);
+        }
+        assert_eq!(paths.unkept.count(), 2);
+        assert_eq!(paths.made_up(Some(1)), None);
+        assert_eq!(paths.unkept.count(), 3);
     }
 }

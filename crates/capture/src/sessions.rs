@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
 
+use crate::distinct::DistinctCount;
 use crate::keys::SessionCiphers;
 
 /// Sessions that are kept by name. Later ones are only counted.
@@ -49,7 +50,7 @@ pub(crate) struct SessionTable {
     by_id: HashMap<SessionKey, SessionNumber>,
     pub(crate) all: Vec<SessionRecord>,
     /// Sessions beyond those that are kept.
-    pub(crate) unkept: u64,
+    pub(crate) unkept: DistinctCount,
     /// Log-ons that were refused, by status.
     pub(crate) refused: BTreeMap<u32, u64>,
 }
@@ -64,7 +65,7 @@ impl SessionTable {
         self.add(Some(key))
     }
 
-    /// Adds a session of CIFS, whose ids are of a connection.
+    /// Adds a session of CIFS, whose ids are of a connection. Each is another one.
     pub(crate) fn add_of_connection(&mut self) -> Option<SessionNumber> {
         self.add(None)
     }
@@ -88,7 +89,10 @@ impl SessionTable {
 
     fn add(&mut self, key: Option<SessionKey>) -> Option<SessionNumber> {
         if self.all.len() >= SESSIONS_MAX {
-            self.unkept += 1;
+            match key {
+                Some(key) => self.unkept.note(key),
+                None => self.unkept.add(),
+            }
             return None;
         }
         // The cast is safe: the number is bounded.
@@ -105,5 +109,26 @@ impl SessionTable {
 
     pub(crate) fn get(&mut self, number: Option<SessionNumber>) -> Option<&mut SessionRecord> {
         self.all.get_mut(number? as usize)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sessions_beyond_those_that_are_kept_are_counted_once() {
+        let mut sessions = SessionTable::default();
+        let server = IpAddr::from([192, 0, 2, 7]);
+        for id in 0..SESSIONS_MAX as u64 {
+            assert!(sessions.of(server, id).is_some());
+        }
+        for id in [1_000_000, 1_000_001, 1_000_000, 1_000_000, 7] {
+            assert_eq!(sessions.of(server, id).is_some(), id == 7);
+        }
+        assert_eq!(sessions.unkept.count(), 2);
+        assert_eq!(sessions.add_of_connection(), None);
+        assert_eq!(sessions.add_of_connection(), None);
+        assert_eq!(sessions.unkept.count(), 4);
     }
 }

@@ -224,7 +224,7 @@ impl CaptureSummary {
             schema_version: SCHEMA_VERSION,
             source,
             connections: ledger.connections.into(),
-            sessions: sessions(ledger).count() as u64 + ledger.sessions.unkept,
+            sessions: sessions(ledger).count() as u64 + ledger.sessions.unkept.count(),
             clients: ledger.clients.clone(),
             dialects: ledger.dialects.clone(),
             users: BTreeMap::new(),

@@ -86,7 +86,7 @@ pub(super) fn unreadable(ledger: &CaptureLedger) -> UnreadableSummary {
         fragmented_datagrams: sum.fragmented_datagrams,
         unreadable_packets: sum.unreadable_packets,
         unknown_links: sum.unknown_links,
-        unkept: ledger.paths.unkept + ledger.sessions.unkept,
+        unkept: ledger.paths.unkept.count() + ledger.sessions.unkept.count(),
         encrypted: encrypted
             .into_iter()
             .map(
