@@ -118,6 +118,8 @@ pub struct CommandSummary {
     pub statuses: BTreeMap<String, u64>,
     /// Requests by the bytes that they ask for.
     pub sizes: BTreeMap<u64, u64>,
+    /// Requests of further sizes, which are too many to be counted on their own.
+    pub other_sizes: u64,
     /// Time from the last packet of a request to the last of its final answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service_ns: Option<ServiceSummary>,
@@ -285,8 +287,15 @@ impl CommandSummary {
             bytes: counts.bytes,
             statuses: by_status(&counts.statuses),
             sizes: counts.sizes.clone(),
+            other_sizes: counts.other_sizes,
             service_ns: ServiceSummary::of(&counts.service),
         }
+    }
+
+    /// Returns the number of requests that have a size.
+    #[must_use]
+    pub fn sized(&self) -> u64 {
+        self.sizes.values().sum::<u64>() + self.other_sizes
     }
 
     /// Returns the number of answers whose status is an error.

@@ -31,6 +31,8 @@ pub(crate) struct CommandTally {
     pub(crate) service: Histogram<u64>,
     /// Bytes asked for, by size.
     pub(crate) sizes: BTreeMap<u64, u64>,
+    /// Requests of sizes beyond those that are counted on their own.
+    pub(crate) other_sizes: u64,
 }
 
 impl Default for CommandTally {
@@ -47,6 +49,7 @@ impl Default for CommandTally {
             // Three digits; it grows with the largest value.
             service: Histogram::new(3).unwrap_or_else(|_| unreachable!("three digits are valid")),
             sizes: BTreeMap::new(),
+            other_sizes: 0,
         }
     }
 }
@@ -56,6 +59,8 @@ impl CommandTally {
     pub(crate) fn add_size(&mut self, size: u64) {
         if self.sizes.len() < SIZES_MAX || self.sizes.contains_key(&size) {
             *self.sizes.entry(size).or_default() += 1;
+        } else {
+            self.other_sizes += 1;
         }
     }
 }
@@ -176,5 +181,21 @@ impl CaptureTally {
     pub(crate) fn malformed(&mut self, at: Moment) {
         self.unreadable.malformed_messages += 1;
         self.unreadable.malformed_frame.get_or_insert(at.frame);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_beyond_those_that_are_counted_on_their_own_are_counted_together() {
+        let mut tally = CommandTally::default();
+        for size in 0..SIZES_MAX as u64 + 3 {
+            tally.add_size(size);
+            tally.add_size(7);
+        }
+        assert_eq!((tally.sizes.len(), tally.other_sizes), (SIZES_MAX, 3));
+        assert_eq!(tally.sizes[&7], SIZES_MAX as u64 + 4);
     }
 }

@@ -182,7 +182,7 @@ fn sizes(captures: &Captures<'_>) -> Plot {
             let Some(command) = summary.commands.get(name) else {
                 continue;
             };
-            let all: u64 = command.sizes.values().sum();
+            let all = command.sized();
             // A logarithmic axis has no zero.
             let mut sum = command.sizes.get(&0).copied().unwrap_or(0);
             let sized = command.sizes.iter().filter(|(size, _)| **size > 0);

@@ -199,7 +199,7 @@ fn sizes(summary: &CaptureSummary) -> Option<Table> {
         };
         let mut sizes: Vec<_> = command.sizes.iter().collect();
         sizes.sort_by_key(|(size, count)| (std::cmp::Reverse(**count), **size));
-        let all: u64 = command.sizes.values().sum();
+        let all = command.sized();
         for (size, count) in sizes.into_iter().take(ROWS_MAX) {
             rows.push(vec![
                 name.into(),
@@ -302,7 +302,7 @@ fn left_out(summary: &CaptureSummary) -> Vec<Vec<Cell>> {
         ),
         (
             unreadable.unkept,
-            "names and sessions beyond those that are kept".to_owned(),
+            "names, sessions and opens beyond those that are kept".to_owned(),
         ),
     ] {
         rows.push((count, what));
