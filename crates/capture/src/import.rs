@@ -119,7 +119,8 @@ impl CaptureImport {
         })?;
         self.source.files += 1;
         self.source.cut_files += u64::from(end.is_cut);
-        self.source.dropped_frames += end.dropped;
+        let dropped = &mut self.source.dropped_frames;
+        *dropped = dropped.saturating_add(end.dropped);
         Ok(())
     }
 

@@ -3,7 +3,7 @@
 use pcap_parser::nom::{self, Needed};
 use pcap_parser::pcapng::{self, Block};
 use pcap_parser::traits::PcapNGPacketBlock as _;
-use pcap_parser::{LegacyPcapBlock, PcapError, PcapHeader};
+use pcap_parser::{LegacyPcapBlock, PcapError, PcapHeader, PcapNGOption};
 use pcap_parser::{parse_pcap_frame, parse_pcap_frame_be, parse_pcap_frame_modified};
 
 const NANOS: u64 = 1_000_000_000;
@@ -119,7 +119,8 @@ impl Blocks {
                     Ok(parsed) => parsed,
                     Err(error) => return incomplete(&error, "a block that is not pcapng"),
                 };
-                section_block(interfaces, dropped, &block, bytes.len() - rest.len())
+                let block_len = bytes.len() - rest.len();
+                section_block(interfaces, dropped, &block, block_len, *is_big_endian)
             }
         }
     }
@@ -132,13 +133,14 @@ impl Blocks {
                 interfaces,
                 dropped,
                 ..
-            } => dropped + dropped_by(interfaces),
+            } => dropped.saturating_add(dropped_by(interfaces)),
         }
     }
 }
 
 fn dropped_by(interfaces: &[CapturedInterface]) -> u64 {
-    interfaces.iter().map(|interface| interface.dropped).sum()
+    let dropped = interfaces.iter().map(|interface| interface.dropped);
+    dropped.fold(0, u64::saturating_add)
 }
 
 fn incomplete<'a>(
@@ -195,20 +197,22 @@ fn section_block<'a>(
     dropped: &mut u64,
     block: &Block<'a>,
     block_len: usize,
+    is_big_endian: bool,
 ) -> Result<Parsed<'a>, &'static str> {
     match block {
         Block::SectionHeader(_) => {
-            *dropped += dropped_by(interfaces);
+            *dropped = dropped.saturating_add(dropped_by(interfaces));
             interfaces.clear();
         }
         Block::InterfaceDescription(found) => {
             if interfaces.len() >= INTERFACES_MAX {
                 return Err("more than 65,536 interfaces");
             }
+            let offset_s = number(&found.options, IF_TSOFFSET, is_big_endian);
             interfaces.push(CapturedInterface {
                 link_type: found.linktype.0.cast_unsigned(),
                 units: units(found.if_tsresol),
-                offset_s: found.if_tsoffset,
+                offset_s: offset_s.unwrap_or(0).cast_signed(),
                 snap_len: found.snaplen as usize,
                 dropped: 0,
             });
@@ -245,17 +249,8 @@ fn section_block<'a>(
         }
         Block::InterfaceStatistics(found) => {
             if let Some(interface) = interfaces.get_mut(found.if_id as usize) {
-                let drops = found
-                    .options
-                    .iter()
-                    .filter(|option| option.code.0 == IF_DROP);
-                for option in drops {
-                    let count = option
-                        .value
-                        .first_chunk()
-                        .map(|bytes| u64::from_le_bytes(*bytes));
-                    interface.dropped = count.unwrap_or(interface.dropped);
-                }
+                let dropped = number(&found.options, ISB_IFDROP, is_big_endian);
+                interface.dropped = dropped.unwrap_or(interface.dropped);
             }
         }
         _ => {}
@@ -263,8 +258,21 @@ fn section_block<'a>(
     Ok(Parsed::Other(block_len))
 }
 
-/// Option isb_ifdrop: packets that the interface dropped.
-const IF_DROP: u16 = 5;
+/// The seconds that are to be added to times.
+const IF_TSOFFSET: u16 = 14;
+/// Packets that the interface dropped.
+const ISB_IFDROP: u16 = 5;
+
+/// Returns the number in the last option of this kind.
+fn number(options: &[PcapNGOption<'_>], code: u16, is_big_endian: bool) -> Option<u64> {
+    let option = options.iter().rfind(|option| option.code.0 == code)?;
+    let bytes = *option.value.first_chunk()?;
+    Some(if is_big_endian {
+        u64::from_be_bytes(bytes)
+    } else {
+        u64::from_le_bytes(bytes)
+    })
+}
 
 /// Returns the units in a second: a power of ten, or with the upper bit of two.
 fn units(resolution: u8) -> u64 {

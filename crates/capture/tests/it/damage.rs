@@ -8,7 +8,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use smbench_capture::{CaptureError, CaptureImport, CaptureSummary, ImportOptions};
 
-use crate::packets::{Packet, fixture, fragments, pcap, pcapng, with_link};
+use crate::packets::{DROPPED, Packet, fixture, fragments, pcap, pcapng, with_link};
 
 /// Requests, answers and statuses of each command.
 type Counts = BTreeMap<String, (u64, u64, BTreeMap<String, u64>)>;
@@ -70,6 +70,8 @@ fn each_form_of_a_file_and_each_link_layer_have_the_same_messages() {
             let summary = read(file).unwrap();
             assert_eq!(counts(&summary), counts(&expected), "{name}, form {at}");
             assert_eq!(summary.source.frames, expected.source.frames);
+            let dropped = if at == 0 { DROPPED } else { 0 };
+            assert_eq!(summary.source.dropped_frames, dropped, "{name}, form {at}");
             assert_eq!(
                 summary.source.begin_ns, expected.source.begin_ns,
                 "{name}, form {at}"

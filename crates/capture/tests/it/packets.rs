@@ -171,7 +171,10 @@ pub(crate) fn pcap(link: u32, packets: &[Packet]) -> Vec<u8> {
     file
 }
 
-/// Returns a pcapng file, big-endian, with nanoseconds.
+/// Packets that a file of [`pcapng`] says were dropped.
+pub(crate) const DROPPED: u64 = 3;
+
+/// Returns a pcapng file, big-endian, with nanoseconds, whose clock is a minute late.
 pub(crate) fn pcapng(link: u16, packets: &[Packet]) -> Vec<u8> {
     let mut file = Vec::new();
     let mut block = |kind: u32, body: &[u8]| {
@@ -194,11 +197,12 @@ pub(crate) fn pcapng(link: u16, packets: &[Packet]) -> Vec<u8> {
     ]
     .concat();
     block(0x0a0d_0d0a, &section);
-    // Option 9, if_tsresol: nanoseconds.
+    // Options 9 and 14, if_tsresol and if_tsoffset: nanoseconds, and 60 seconds.
     let interface = [
         &link.to_be_bytes()[..],
         &[0; 6],
         &[0, 9, 0, 1, 9, 0, 0, 0],
+        &[0, 14, 0, 8, 0, 0, 0, 0, 0, 0, 0, 60],
         &[0; 4],
     ]
     .concat();
@@ -206,10 +210,11 @@ pub(crate) fn pcapng(link: u16, packets: &[Packet]) -> Vec<u8> {
     // A block of names, which is skipped.
     block(4, &[0; 4]);
     for packet in packets {
+        let time_ns = packet.time_ns - 60_000_000_000;
         let fields = [
             0,
-            (packet.time_ns >> 32) as u32,
-            packet.time_ns as u32,
+            (time_ns >> 32) as u32,
+            time_ns as u32,
             packet.bytes.len() as u32,
             packet.wire_len as u32,
         ];
@@ -220,5 +225,8 @@ pub(crate) fn pcapng(link: u16, packets: &[Packet]) -> Vec<u8> {
         body.extend(&packet.bytes);
         block(6, &body);
     }
+    // Statistics of the interface, with option 5, isb_ifdrop.
+    let statistics = [&[0; 12][..], &[0, 5, 0, 8], &DROPPED.to_be_bytes(), &[0; 4]].concat();
+    block(5, &statistics);
     file
 }
