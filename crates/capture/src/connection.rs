@@ -15,6 +15,7 @@ use crate::fields::Fields;
 use crate::keys::Sender;
 use crate::ledger::{CaptureLedger, OpenLogon, OpenRequest};
 use crate::names::NodeNumber;
+use crate::opens::OpenOwner;
 use crate::sessions::SessionNumber;
 use crate::tcp::Moment;
 
@@ -189,6 +190,9 @@ impl SmbState {
         rest.sort_unstable_by_key(|request| request.line.number);
         for request in rest {
             ledger.unanswered(request, at);
+        }
+        if let Some(number) = self.number {
+            ledger.opens.end(OpenOwner::Connection(number));
         }
     }
 }

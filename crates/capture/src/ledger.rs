@@ -11,6 +11,7 @@ use crate::cutter::LongBytes;
 use crate::distil::Distiller;
 use crate::keys::KeyRing;
 use crate::names::{NameTreatment, NameWriter, NodeNumber, PathTable};
+use crate::opens::{OpenFile, OpenKey, OpenOwner, OpenTable};
 use crate::sessions::{SessionNumber, SessionTable};
 use crate::slice::CaptureSlice;
 use crate::status::status_text;
@@ -18,29 +19,13 @@ use crate::tally::CaptureTally;
 use crate::tcp::Moment;
 use crate::trace::{LineWriter, SESSION_END, TraceCreate, TraceLine};
 
-/// Opens that are kept. Later ones are treated as if they were not seen.
-const OPENS_MAX: usize = 500_000;
 /// Trees that are kept.
 const TREES_MAX: usize = 1 << 16;
 /// Clients that are kept by address.
 const CLIENTS_MAX: usize = 100_000;
 
-/// An open file: the id that the server gave is of a session, in CIFS of a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum OpenKey {
-    Smb2(Option<SessionNumber>, [u8; 16]),
-    Cifs { connection: u32, id: u16 },
-}
-
 /// A tree: the id that the server gave is of a session.
 pub(crate) type TreeKey = (Option<SessionNumber>, u32);
-
-/// What is known of an open file.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct OpenFile {
-    pub(crate) handle: u64,
-    pub(crate) path: Option<NodeNumber>,
-}
 
 /// A request that waits for its answer.
 #[derive(Debug)]
@@ -93,7 +78,7 @@ pub(crate) struct CaptureLedger {
     pub(crate) slice: CaptureSlice,
     pub(crate) trace: Option<LineWriter>,
     pub(crate) distiller: Option<Distiller>,
-    pub(crate) opens: HashMap<OpenKey, OpenFile>,
+    pub(crate) opens: OpenTable,
     /// Shares of SMB2 by their trees: those of a session are the same on all its
     /// connections.
     trees: HashMap<TreeKey, Option<NodeNumber>>,
@@ -110,7 +95,6 @@ pub(crate) struct CaptureLedger {
     requests: u64,
     /// Requests and answers of all connections that wait for each other.
     pub(crate) waiting: usize,
-    handles: u64,
     groups: u64,
     /// The time of the first frame.
     pub(crate) begin_ns: u64,
@@ -126,7 +110,7 @@ impl CaptureLedger {
             slice: CaptureSlice::default(),
             trace: None,
             distiller: None,
-            opens: HashMap::new(),
+            opens: OpenTable::default(),
             trees: HashMap::new(),
             keys: KeyRing::default(),
             plain: Vec::new(),
@@ -137,7 +121,6 @@ impl CaptureLedger {
             connections: 0,
             requests: 0,
             waiting: 0,
-            handles: 0,
             groups: 0,
             begin_ns: 0,
         }
@@ -261,8 +244,15 @@ impl CaptureLedger {
         self.write(request);
     }
 
+    /// Ends a session that logged off.
+    pub(crate) fn log_off(&mut self, session: SessionNumber) {
+        self.sessions.end(session);
+        self.opens.end(OpenOwner::Session(Some(session)));
+    }
+
     /// Notes in the trace that a session ended without a log-off.
     pub(crate) fn end_session(&mut self, session: SessionNumber, connection: u32, at: Moment) {
+        self.opens.end(OpenOwner::Session(Some(session)));
         let Some(record) = self.sessions.end(session) else {
             return;
         };
@@ -341,25 +331,15 @@ impl CaptureLedger {
 
     /// Returns the open that a request uses. One that was not seen is made up.
     pub(crate) fn open_of(&mut self, key: OpenKey, share: Option<NodeNumber>) -> Option<OpenFile> {
-        if let Some(&open) = self.opens.get(&key) {
+        if let Some(&mut open) = self.opens.get(key) {
             return Some(open);
         }
-        let path = self.paths.made_up(share);
-        self.add_open(key, path)
-    }
-
-    /// Adds an open.
-    pub(crate) fn add_open(&mut self, key: OpenKey, path: Option<NodeNumber>) -> Option<OpenFile> {
-        if self.opens.len() >= OPENS_MAX {
+        // Without room, no name is made up.
+        if !self.opens.has_room(key) {
             return None;
         }
-        self.handles += 1;
-        let open = OpenFile {
-            handle: self.handles,
-            path,
-        };
-        self.opens.insert(key, open);
-        Some(open)
+        let path = self.paths.made_up(share);
+        self.opens.add(key, path)
     }
 
     /// Notes what a CREATE found: the first one that did tells the size.

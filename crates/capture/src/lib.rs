@@ -35,6 +35,7 @@ mod ledger;
 mod link;
 mod logon;
 mod names;
+mod opens;
 mod recording;
 mod sessions;
 mod slice;

@@ -9,8 +9,9 @@ use crate::cifs::{
 };
 use crate::command::CommandKey;
 use crate::cutter::CapturedMessage;
-use crate::ledger::{CaptureLedger, FinalAnswer, OpenKey, OpenRequest};
+use crate::ledger::{CaptureLedger, FinalAnswer, OpenRequest};
 use crate::logon::token;
+use crate::opens::OpenKey;
 use crate::sessions::SessionNumber;
 use crate::tcp::Moment;
 use crate::trace::TraceCreate;
@@ -269,7 +270,7 @@ impl Receiver<'_> {
             cifs_code::SESSION_SETUP_ANDX => self.cifs_logged_on(request, status, ids),
             cifs_code::LOGOFF_ANDX if status == SUCCESS => {
                 if let Some(Some(session)) = self.state.cifs.users.remove(&ids.user) {
-                    self.ledger.sessions.end(session);
+                    self.ledger.log_off(session);
                 }
             }
             cifs_code::TREE_CONNECT_ANDX if status == SUCCESS => {
@@ -279,13 +280,13 @@ impl Receiver<'_> {
             cifs_code::NT_CREATE_ANDX => {
                 if let (Some(id), Some(connection)) = (file, self.state.number) {
                     let key = OpenKey::Cifs { connection, id };
-                    let open = self.ledger.add_open(key, request.line.path);
+                    let open = self.ledger.opens.add(key, request.line.path);
                     request.line.handle = open.map(|open| open.handle);
                 }
             }
             cifs_code::CLOSE if status == SUCCESS => {
                 if let Some(key) = request.open {
-                    self.ledger.opens.remove(&key);
+                    self.ledger.opens.close(key);
                 }
             }
             _ => {}

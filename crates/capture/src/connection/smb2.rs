@@ -10,7 +10,8 @@ use super::{EarlyAnswer, Receiver, SmbState, WaitingMax};
 use crate::command::CommandKey;
 use crate::cutter::CapturedMessage;
 use crate::fields::Fields;
-use crate::ledger::{CaptureLedger, FinalAnswer, OpenKey, OpenRequest};
+use crate::ledger::{CaptureLedger, FinalAnswer, OpenRequest};
+use crate::opens::OpenKey;
 use crate::smb2::{AnswerFields, Smb2Header, Smb2Ids, UNSOLICITED, answer, code};
 use crate::tcp::Moment;
 
@@ -204,7 +205,7 @@ impl Receiver<'_> {
             code::LOGOFF if is_done => {
                 let server = self.state.server();
                 if let Some(session) = self.ledger.sessions.find(server, ids.session) {
-                    self.ledger.sessions.end(session);
+                    self.ledger.log_off(session);
                 }
             }
             code::TREE_CONNECT if is_done => {
@@ -217,11 +218,11 @@ impl Receiver<'_> {
             code::CREATE => self.opened(&mut request, answered),
             code::CLOSE if is_done => {
                 if let Some(key) = request.open {
-                    self.ledger.opens.remove(&key);
+                    self.ledger.opens.close(key);
                 }
             }
             code::SET_INFO if is_done => {
-                let open = request.open.and_then(|key| self.ledger.opens.get_mut(&key));
+                let open = request.open.and_then(|key| self.ledger.opens.get(key));
                 if let (Some(open), Some(to)) = (open, request.line.to) {
                     open.path = Some(to);
                 }
@@ -251,7 +252,7 @@ impl Receiver<'_> {
             opened.attributes & DIRECTORY != 0 || create.options & DIRECTORY_FILE != 0;
         self.ledger.found(request.line.path, create, is_directory);
         let key = OpenKey::Smb2(request.session, file);
-        let open = self.ledger.add_open(key, request.line.path);
+        let open = self.ledger.opens.add(key, request.line.path);
         request.line.handle = open.map(|open| open.handle);
         request.open = Some(key);
         // The rest of the compound uses it.

@@ -1,6 +1,7 @@
 use super::*;
 use crate::command::CommandKey;
 use crate::names::NameTreatment;
+use crate::opens::OpenKey;
 
 const ECHO: u8 = 13;
 const ANSWER: u8 = 1;
@@ -14,11 +15,18 @@ fn connection() -> SmbState {
     SmbState::new(ends, Some(End::A))
 }
 
-/// Takes an ECHO of this length with these flags and this id.
-fn echo(state: &mut SmbState, ledger: &mut CaptureLedger, flags: u8, id: u64, len: usize) {
+/// Takes a message of this session.
+fn take(
+    state: &mut SmbState,
+    ledger: &mut CaptureLedger,
+    session: u8,
+    [command, flags]: [u8; 2],
+    id: u64,
+    len: usize,
+) {
     let mut bytes = vec![0; len];
     bytes[..6].copy_from_slice(b"\xFESMB\x40\0");
-    (bytes[12], bytes[16]) = (ECHO, flags);
+    (bytes[12], bytes[16], bytes[40]) = (command, flags, session);
     bytes[24..32].copy_from_slice(&id.to_le_bytes());
     let from = if flags & ANSWER == 0 { End::A } else { End::B };
     Receiver {
@@ -32,6 +40,38 @@ fn echo(state: &mut SmbState, ledger: &mut CaptureLedger, flags: u8, id: u64, le
         is_cut: false,
         end: Moment::default(),
     });
+}
+
+/// Takes an ECHO of this length with these flags and this id.
+fn echo(state: &mut SmbState, ledger: &mut CaptureLedger, flags: u8, id: u64, len: usize) {
+    take(state, ledger, 0, [ECHO, flags], id, len);
+}
+
+#[test]
+fn files_are_open_until_their_session_or_its_last_connection_ends() {
+    const LOGOFF: u8 = 2;
+    const FLUSH: u8 = 7;
+    let mut ledger = CaptureLedger::new(NameTreatment::Hash);
+    let mut state = connection();
+    for session in [1, 2] {
+        take(
+            &mut state,
+            &mut ledger,
+            session,
+            [FLUSH, 0],
+            session.into(),
+            88,
+        );
+    }
+    let file = |session: u32| OpenKey::Smb2(Some(session), [0; 16]);
+    assert!(ledger.opens.get(file(0)).is_some() && ledger.opens.get(file(1)).is_some());
+    for flags in [0, ANSWER] {
+        take(&mut state, &mut ledger, 1, [LOGOFF, flags], 3, 68);
+    }
+    assert!(ledger.opens.get(file(0)).is_none() && ledger.opens.get(file(1)).is_some());
+    state.finish(Moment::default(), &mut ledger);
+    state.leave_sessions(Moment::default(), &mut ledger);
+    assert!(ledger.opens.get(file(1)).is_none());
 }
 
 #[test]

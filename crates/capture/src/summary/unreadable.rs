@@ -74,6 +74,11 @@ pub(super) fn unreadable(ledger: &CaptureLedger) -> UnreadableSummary {
         counts.0 += 1;
         counts.1 += session.encrypted;
     }
+    let unkept = [
+        &ledger.paths.unkept,
+        &ledger.sessions.unkept,
+        &ledger.opens.unkept,
+    ];
     UnreadableSummary {
         encrypted_messages: sum.encrypted_messages,
         compressed_messages: sum.compressed_messages,
@@ -86,7 +91,7 @@ pub(super) fn unreadable(ledger: &CaptureLedger) -> UnreadableSummary {
         fragmented_datagrams: sum.fragmented_datagrams,
         unreadable_packets: sum.unreadable_packets,
         unknown_links: sum.unknown_links,
-        unkept: ledger.paths.unkept.count() + ledger.sessions.unkept.count(),
+        unkept: unkept.iter().map(|one| one.count()).sum(),
         encrypted: encrypted
             .into_iter()
             .map(

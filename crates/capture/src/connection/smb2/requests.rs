@@ -5,8 +5,9 @@ use crate::command::CommandKey;
 use crate::connection::{Receiver, SmbState};
 use crate::cutter::CapturedMessage;
 use crate::fields::Fields;
-use crate::ledger::{OpenKey, OpenLogon, OpenRequest};
+use crate::ledger::{OpenLogon, OpenRequest};
 use crate::logon::{LogonToken, token};
+use crate::opens::OpenKey;
 use crate::smb2::{RequestFields, RequestTarget, Smb2Header, Smb2Ids, code, request};
 use crate::trace::TraceCreate;
 
