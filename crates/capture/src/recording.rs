@@ -92,10 +92,11 @@ pub fn read_recording(folder: &str) -> Result<Recording, RecordingError> {
     let lasts = lines.iter().map(TraceLine::done_ns);
     let lasts = Duration::from_nanos(lasts.max().unwrap_or(0));
     let mut skipped: BTreeMap<String, u64> = BTreeMap::new();
-    let sessions = by_session(lines, &mut tree, &mut skipped);
+    by_session(&mut lines, &mut tree, &mut skipped);
     let prepared = tree.finish();
-    let mut tracks: Vec<Track> = Vec::new();
-    for (session, lines) in sessions {
+    let mut tracks: Vec<Track<'_>> = Vec::new();
+    for lines in lines.chunk_by(|one, other| one.session == other.session) {
+        let session = lines[0].session.unwrap_or(0);
         let mut track = Track::new(session, lines, lasts);
         track.of_user(users.remove(&session));
         if tracks.is_empty() {
@@ -131,38 +132,42 @@ pub fn read_recording(folder: &str) -> Result<Recording, RecordingError> {
     })
 }
 
-/// Returns the lines of each session in the order of sending, with a line for each file that
-/// its end closed. Counts what is of no session.
+/// Puts the lines of each session together in the order of sending, with a line for each file
+/// that its end closed. Counts and removes what is of no session.
+///
+/// The lines stay where they are: there may be millions.
 fn by_session(
-    mut lines: Vec<TraceLine>,
+    lines: &mut Vec<TraceLine>,
     tree: &mut RecordedTree,
     skipped: &mut BTreeMap<String, u64>,
-) -> BTreeMap<u32, Vec<TraceLine>> {
-    let mut sessions: BTreeMap<u32, Vec<TraceLine>> = BTreeMap::new();
+) {
     let mut ends = SessionEnds::default();
     let mut last_ns: HashMap<u32, u64> = HashMap::new();
+    let mut closed: Vec<TraceLine> = Vec::new();
     lines.sort_unstable_by_key(|line| line.number);
-    for mut line in lines {
+    lines.retain_mut(|line| {
         let is_pipe = line.path.is_some_and(|path| tree.is_pipe(path));
-        match line.session {
-            Some(_) if is_pipe => {
-                let what = format!("{} of {PIPES}", line.command);
-                *skipped.entry(what).or_default() += 1;
-            }
-            Some(session) => {
-                not_before(&mut line, last_ns.entry(session).or_default());
-                let closed = ends.follow(session, &line, |path| tree.share(path));
-                let is_request = line.command != SESSION_END;
-                let line = is_request.then_some(line);
-                for line in closed.into_iter().chain(line) {
-                    tree.follow(&line);
-                    sessions.entry(session).or_default().push(line);
-                }
-            }
-            None => *skipped.entry(line.command).or_default() += 1,
+        let Some(session) = line.session.filter(|_| !is_pipe) else {
+            let what = match line.session {
+                Some(_) => format!("{} of {PIPES}", line.command),
+                None => line.command.clone(),
+            };
+            *skipped.entry(what).or_default() += 1;
+            return false;
+        };
+        not_before(line, last_ns.entry(session).or_default());
+        for one in ends.follow(session, line, |path| tree.share(path)) {
+            tree.follow(&one);
+            closed.push(one);
         }
-    }
-    sessions
+        let is_request = line.command != SESSION_END;
+        if is_request {
+            tree.follow(line);
+        }
+        is_request
+    });
+    lines.append(&mut closed);
+    lines.sort_unstable_by_key(|line| (line.session, line.number, line.handle));
 }
 
 /// Returns the users of the sessions. Folders of older imports do not name them.
@@ -197,7 +202,7 @@ fn not_before(line: &mut TraceLine, last_ns: &mut u64) {
 }
 
 /// Returns what the records of each track wait for in the others.
-fn awaited(tracks: &[Track], tree: &RecordedTree) -> HashMap<u32, Vec<Awaited>> {
+fn awaited(tracks: &[Track<'_>], tree: &RecordedTree) -> HashMap<u32, Vec<Awaited>> {
     let mut finder = OrderFinder::default();
     if tracks.len() > 1 {
         let placed = (0..).zip(tracks).flat_map(|(at, track)| track.placed(at));
@@ -235,6 +240,56 @@ fn listed(counts: &BTreeMap<String, u64>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_are_put_together_by_session_with_what_its_end_closes() {
+        let names = r#"{"name":"s"}|{"parent":1,"name":"f"}|{"name":"IPC$"}"#;
+        let nodes = names
+            .split('|')
+            .map(|line| serde_json::from_str(line).unwrap());
+        let mut tree = RecordedTree::new(nodes.collect());
+        let line = |number, session, command: &str, path, handle| TraceLine {
+            number,
+            session,
+            command: command.to_owned(),
+            path,
+            handle,
+            status: Some("STATUS_SUCCESS".to_owned()),
+            ..TraceLine::default()
+        };
+        let mut lines = vec![
+            line(6, Some(1), "logoff", None, None),
+            line(1, None, "negotiate", None, None),
+            line(5, Some(2), "session_end", None, None),
+            line(4, Some(2), "create", Some(2), Some(3)),
+            line(3, Some(1), "create", Some(3), Some(2)),
+            line(2, Some(1), "create", Some(2), Some(1)),
+        ];
+        let mut skipped = BTreeMap::new();
+        by_session(&mut lines, &mut tree, &mut skipped);
+        let found = lines.iter().map(|line| {
+            let command = line.command.as_str();
+            (line.session.unwrap(), line.number, command, line.handle)
+        });
+        let closed = step::CLOSED_BY_END;
+        let expected = [
+            (1, 2, "create", Some(1)),
+            (1, 6, "logoff", None),
+            (1, 6, closed, Some(1)),
+            (2, 4, "create", Some(3)),
+            (2, 5, closed, Some(3)),
+        ];
+        assert_eq!(found.collect::<Vec<_>>(), expected);
+        let expected = [("create of IPC$", 1), ("negotiate", 1)];
+        assert_eq!(
+            skipped,
+            expected
+                .map(|(what, count)| (what.to_owned(), count))
+                .into()
+        );
+        // Ten million of them are read.
+        assert!(size_of::<TraceLine>() <= 256);
+    }
 
     #[test]
     fn of_what_others_wait_for_in_a_track_the_last_record_counts() {

@@ -62,7 +62,7 @@ pub struct TraceLine {
     pub flags: Option<u32>,
     /// What a CREATE asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub create: Option<TraceCreate>,
+    pub create: Option<Box<TraceCreate>>,
     /// Number of the compound; the same in all its requests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<u64>,

@@ -164,14 +164,14 @@ impl Receiver<'_> {
             open.line.to = paths.below(open.share, &name, names);
         }
         if let Some(create) = asked.create {
-            open.line.create = Some(TraceCreate {
+            open.line.create = Some(Box::new(TraceCreate {
                 access: create.access,
                 attributes: create.attributes,
                 share: create.share,
                 disposition: create.disposition,
                 options: create.options,
                 ..TraceCreate::default()
-            });
+            }));
         }
         if let (Some(id), Some(connection)) = (asked.file, self.state.number) {
             let key = OpenKey::Cifs { connection, id };

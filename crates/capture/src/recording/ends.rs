@@ -61,7 +61,7 @@ impl SessionEnds {
                     let open = self.open.entry(session).or_default();
                     let file = open.entry(handle).or_insert(OpenedFile {
                         path,
-                        is_durable: line.create.as_ref().is_some_and(is_durable),
+                        is_durable: line.create.as_deref().is_some_and(is_durable),
                     });
                     file.path = renamed.unwrap_or(path);
                 }
@@ -154,7 +154,7 @@ mod tests {
                 ..TraceCreate::default()
             };
             follow(TraceLine {
-                create: Some(create),
+                create: Some(Box::new(create)),
                 ..line("create", Some(23), Some(handle))
             });
         }

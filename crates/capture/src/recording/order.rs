@@ -265,11 +265,11 @@ pub(super) mod tests {
             path: Some(path),
             handle: Some(handle),
             status: Some("STATUS_SUCCESS".to_owned()),
-            create: Some(TraceCreate {
+            create: Some(Box::new(TraceCreate {
                 share,
                 action: Some(action),
                 ..TraceCreate::default()
-            }),
+            })),
             ..TraceLine::default()
         }
     }

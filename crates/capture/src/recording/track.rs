@@ -24,7 +24,7 @@ const NO_ANSWER: &str = "without an answer";
 const DIRECTORY_FILE: u32 = 1;
 
 /// A track while it is built.
-pub(super) struct Track {
+pub(super) struct Track<'a> {
     session: u32,
     builder: Builder,
     /// The time of each record.
@@ -35,7 +35,7 @@ pub(super) struct Track {
     joined: Vec<u32>,
     /// The compound and the handle of the last record.
     last: Option<(u64, u64)>,
-    lines: Vec<TraceLine>,
+    lines: &'a [TraceLine],
     /// The lines of each record; empty for an operation that is not in the capture.
     of_lines: Vec<Range<usize>>,
     /// The last compound whose CREATE failed.
@@ -43,8 +43,8 @@ pub(super) struct Track {
     pub(super) skipped: BTreeMap<String, u64>,
 }
 
-impl Track {
-    pub(super) fn new(session: u32, lines: Vec<TraceLine>, lasts: Duration) -> Self {
+impl<'a> Track<'a> {
+    pub(super) fn new(session: u32, lines: &'a [TraceLine], lasts: Duration) -> Self {
         Self {
             session,
             builder: Builder::of_capture_track(lasts),
@@ -83,8 +83,8 @@ impl Track {
 
     /// Adds all lines of the session, in the order of sending.
     pub(super) fn add(&mut self, tree: &RecordedTree) {
-        let lines = std::mem::take(&mut self.lines);
-        self.open_unseen(&lines, tree);
+        let lines = self.lines;
+        self.open_unseen(lines, tree);
         let mut next = 0;
         while let Some(line) = lines.get(next) {
             let at = next;
@@ -131,7 +131,6 @@ impl Track {
                 self.of_lines.push(at..at + 1);
             }
         }
-        self.lines = lines;
     }
 
     /// Returns whether the session has operations that are replayed.
@@ -338,7 +337,6 @@ fn names_of(line: &TraceLine, tree: &RecordedTree, status: NtStatus) -> StepName
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::TraceCreate;
 
     #[test]
     fn what_a_failed_create_takes_along_is_counted_and_not_replayed() {
@@ -353,7 +351,7 @@ mod tests {
             path: Some(2),
             group,
             level: Some(0x0112),
-            create: (command == "create").then(TraceCreate::default),
+            create: (command == "create").then(Box::default),
             status: Some("STATUS_OBJECT_NAME_NOT_FOUND".to_owned()),
             ..TraceLine::default()
         };
@@ -365,7 +363,7 @@ mod tests {
             line(5, "create", None),
             line(6, "close", None),
         ];
-        let mut track = Track::new(1, lines, Duration::from_secs(1));
+        let mut track = Track::new(1, &lines, Duration::from_secs(1));
         track.add(&tree);
         assert_eq!(track.of_lines, [0..1, 4..5, 5..6]);
         let expected = [("close", 1), ("query_info", 2)];

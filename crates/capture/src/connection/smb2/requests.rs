@@ -108,7 +108,7 @@ impl Receiver<'_> {
             RequestTarget::None => {}
         }
         if let Some(create) = asked.create {
-            open.line.create = Some(TraceCreate {
+            open.line.create = Some(Box::new(TraceCreate {
                 access: create.access,
                 attributes: create.attributes,
                 share: create.share,
@@ -120,7 +120,7 @@ impl Receiver<'_> {
                 allocation: create.allocation,
                 durable: create.durable,
                 ..TraceCreate::default()
-            });
+            }));
         }
         match asked.further {
             Some(further) if open.key == CommandKey::Smb2(code::QUERY_DIRECTORY) => {
