@@ -141,7 +141,7 @@ fn a_capture_of_a_run_goes_as_recorded_in_any_number_of_copies() {
         let profile = replayed(&folder);
         let recording = Arc::clone(profile.recording.as_ref().unwrap());
         assert_eq!(recording.summary().closed, left_open);
-        for copies in [1, 4] {
+        for copies in [1, 50] {
             let options = super::options(&copies.to_string(), 1);
             let record = run(&plan(&profile, &options, &samba));
             let point = &record.load_points[0];
