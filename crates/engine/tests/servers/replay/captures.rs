@@ -53,19 +53,16 @@ fn commands(counts: &BTreeMap<OpKind, u64>) -> BTreeMap<&'static str, u64> {
 
 /// Imports a capture into a folder, and returns its summary.
 pub(super) fn import(capture: &Path, folder: &Path, keys: KeyRing) -> CaptureSummary {
-    import_with(capture, folder, keys, NameTreatment::Hash)
+    import_with(capture, folder, keys, ImportOptions::default())
 }
 
-fn import_with(
+pub(super) fn import_with(
     capture: &Path,
     folder: &Path,
     keys: KeyRing,
-    names: NameTreatment,
+    options: ImportOptions,
 ) -> CaptureSummary {
-    let mut import = CaptureImport::new(ImportOptions {
-        names,
-        ..ImportOptions::default()
-    });
+    let mut import = CaptureImport::new(options);
     import.open_with(keys);
     std::fs::create_dir(folder).unwrap();
     import.trace_to(File::create(folder.join(TRACE_FILE)).unwrap());
@@ -201,7 +198,11 @@ fn each_recorded_user_has_an_account_of_its_own() {
         run(plan);
         capture.stop();
         let folder = place.path().join(name);
-        let summary = import_with(&file, &folder, KeyRing::default(), NameTreatment::Keep);
+        let kept = ImportOptions {
+            names: NameTreatment::Keep,
+            ..ImportOptions::default()
+        };
+        let summary = import_with(&file, &folder, KeyRing::default(), kept);
         let users = summary.users.into_iter();
         (
             folder,

@@ -5,9 +5,9 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
-use smbench_capture::KeyRing;
+use smbench_capture::{CaptureSummary, ImportOptions, KeyRing, SliceBegin};
 use smbench_formats::profile;
 use smbench_lab::{KdcOptions, Password, SambaOptions, ScratchKdc, ScratchSamba, Tool, require};
 use smbench_model::kind::OpKind;
@@ -20,7 +20,7 @@ use smbench_model::spec::{RunOptions, SessionsSpec};
 use smbench_model::target::Target;
 use smbench_protocol::Dialect;
 
-use super::captures::{import, replayed};
+use super::captures::{import, import_with, replayed};
 use super::{counts, is_clean, options, recorded, run};
 use crate::capture::{Capture, TSHARK};
 use crate::support::target;
@@ -75,8 +75,11 @@ impl Scene<'_> {
         })
     }
 
-    /// Replays the recording of a folder, which must do what the run did.
-    fn replays(&self, folder: &Path, moved: [u64; 2]) {
+    /// Imports a capture of the run, and replays it. The replay must do what the run did.
+    /// `moved` are the bytes that the run moved.
+    fn replays(&self, file: &Path, folder: &Path, keys: &KeyRing, moved: [u64; 2]) {
+        let captured = import(file, folder, keys.clone());
+        assert_eq!(captured.unreadable.encrypted_messages, 0);
         let profile = replayed(folder);
         let summary = profile.recording.as_ref().unwrap().summary();
         let others = summary.skipped.keys();
@@ -84,7 +87,10 @@ impl Scene<'_> {
             .filter(|what| !OF_SESSIONS.contains(&&what[..]))
             .collect();
         assert_eq!(others, [""; 0], "left out");
+        let file = folder.join("replay.pcap");
+        let capture = Capture::start(self.samba.port(), &file);
         let record = run(&self.plan(&profile, options("1", 1)));
+        capture.stop();
         let point = &record.load_points[0];
         assert_eq!(point.ops.differences(), &BTreeMap::new());
         let mut expected = recorded(&summary.operations, 1);
@@ -96,7 +102,43 @@ impl Scene<'_> {
         assert_eq!(bytes(OpKind::Read), read);
         assert!(bytes(OpKind::Write) > written);
         assert!(is_clean(self.samba));
+        // What the replay itself sets up and removes is before and after its load.
+        let opened = point.window_opened.duration_since(SystemTime::UNIX_EPOCH);
+        let of_load = ImportOptions {
+            from: Some(SliceBegin::At(opened.unwrap())),
+            length: Some(point.window),
+            ..ImportOptions::default()
+        };
+        let again = import_with(&file, &folder.join("again"), keys.clone(), of_load);
+        let mut expected = on_files(&captured);
+        for (what, count) in &mut expected {
+            if what.ends_with("close requests") || what.ends_with("close STATUS_SUCCESS") {
+                *count += summary.closed;
+            }
+        }
+        assert_eq!(on_files(&again), expected);
     }
+}
+
+/// Counts the requests of a capture on files, and their final answers: by command, by status,
+/// and by bytes of READs and WRITEs. Other answers are as long as the names in them.
+fn on_files(summary: &CaptureSummary) -> BTreeMap<String, u64> {
+    let commands = summary.commands.iter();
+    let of_files = commands.filter(|(name, _)| {
+        let is_of_session = OF_SESSIONS.contains(&&name[..]) || *name == "ioctl";
+        !is_of_session
+    });
+    let mut counts = BTreeMap::new();
+    for (name, command) in of_files {
+        counts.insert(format!("{name} requests"), command.requests);
+        if name.contains("read") || name.contains("write") {
+            counts.insert(format!("{name} bytes"), command.bytes);
+        }
+        let statuses = command.statuses.iter();
+        let of_final = statuses.filter(|(status, _)| *status != "STATUS_PENDING");
+        counts.extend(of_final.map(|(status, &count)| (format!("{name} {status}"), count)));
+    }
+    counts
 }
 
 fn sessions(dialect: Dialect, encrypt: Mode) -> SessionsSpec {
@@ -169,9 +211,7 @@ fn plain_and_encrypted_sessions_and_those_of_cifs_do_again_what_was_captured() {
         let mut keys = KeyRing::default();
         keys.add_password(samba.password());
         let folder = place.path().join(name);
-        let captured = import(&file, &folder, keys);
-        assert_eq!(captured.unreadable.encrypted_messages, 0);
-        scene.replays(&folder, moved);
+        scene.replays(&file, &folder, &keys, moved);
         if name == "encrypted" {
             let mut keys = KeyRing::default();
             keys.add_session_keys("log", &logged_keys(&samba)).unwrap();
@@ -216,9 +256,7 @@ fn a_session_that_kerberos_encrypts_does_again_what_was_captured() {
     let mut keys = KeyRing::default();
     let bytes = std::fs::read(&keytab).unwrap();
     keys.add_keytab("keytab", &bytes).unwrap();
-    let captured = import(&file, &by_keytab, keys);
-    assert_eq!(captured.unreadable.encrypted_messages, 0);
-    scene.replays(&by_keytab, moved);
+    scene.replays(&file, &by_keytab, &keys, moved);
     let mut keys = KeyRing::default();
     keys.add_session_keys("log", &logged_keys(&samba)).unwrap();
     import(&file, &by_keys, keys);
