@@ -22,6 +22,7 @@ use crate::tcp::Moment;
 use crate::trace::{LineWriter, SessionLine, TreeLine};
 
 const DAY_NS: u64 = 86_400_000_000_000;
+const HOUR_NS: u64 = DAY_NS / 24;
 /// Protocols of UDP that are counted on their own.
 const PROTOCOLS_MAX: usize = 64;
 
@@ -30,8 +31,32 @@ const PROTOCOLS_MAX: usize = 64;
 pub enum SliceBegin {
     /// At this time since 1970.
     At(Duration),
-    /// At this time of the day of the first frame, in UTC.
+    /// At this time of the day of the first frame, in UTC; on the next day if that is more
+    /// than an hour before the first frame.
     TimeOfDay(Duration),
+}
+
+impl SliceBegin {
+    /// Returns the begin in nanoseconds since 1970, by the time of the first frame.
+    fn since_1970_ns(self, first_ns: u64) -> u64 {
+        match self {
+            Self::At(time) => nanos(time),
+            Self::TimeOfDay(time) => {
+                let same_day = (first_ns / DAY_NS * DAY_NS).saturating_add(nanos(time));
+                // A capture may go on after midnight.
+                if same_day.saturating_add(HOUR_NS) < first_ns {
+                    same_day.saturating_add(DAY_NS)
+                } else {
+                    same_day
+                }
+            }
+        }
+    }
+}
+
+/// Returns a time in nanoseconds.
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// What of a capture is read, and how names are written.
@@ -182,20 +207,11 @@ impl CaptureImport {
     /// Places the slice by the time of the first frame.
     fn begin(&mut self, time_ns: u64) {
         self.ledger.begin_ns = time_ns;
-        let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        let from_ns = match self.options.from {
-            None => 0,
-            Some(SliceBegin::At(time)) => nanos(time),
-            Some(SliceBegin::TimeOfDay(time)) => time_ns / DAY_NS * DAY_NS + nanos(time),
-        };
+        let from_ns = self.options.from.map(|from| from.since_1970_ns(time_ns));
         let length = self.options.length.map_or(u64::MAX, nanos);
-        let begin = if self.options.from.is_some() {
-            from_ns
-        } else {
-            time_ns
-        };
+        let begin = from_ns.unwrap_or(time_ns);
         self.ledger.slice = CaptureSlice {
-            from_ns,
+            from_ns: from_ns.unwrap_or(0),
             to_ns: begin.saturating_add(length),
             client: self.options.client,
             user: self.options.user.clone(),
@@ -241,6 +257,12 @@ pub struct CaptureResult {
 }
 
 impl CaptureResult {
+    /// Returns where the slice begins, in nanoseconds since 1970; 0 if it has no begin.
+    #[must_use]
+    pub const fn slice_begin_ns(&self) -> u64 {
+        self.ledger.slice.from_ns
+    }
+
     /// Ends the trace that [`CaptureImport::trace_to`] began.
     ///
     /// # Errors
@@ -303,5 +325,32 @@ impl CaptureResult {
             });
         }
         lines.finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_of_the_day_long_before_the_first_frame_is_on_the_next_day() {
+        let hours = |hours: u64| hours * HOUR_NS;
+        let of_day = |minutes| SliceBegin::TimeOfDay(Duration::from_secs(60 * minutes));
+        // The capture begins on the third day at 22:00.
+        let first_ns = 2 * DAY_NS + hours(22);
+        for (minutes, begin_ns) in [
+            (30, 3 * DAY_NS + hours(1) / 2),
+            (20 * 60, 3 * DAY_NS + hours(20)),
+            (21 * 60, 2 * DAY_NS + hours(21)),
+            (23 * 60, 2 * DAY_NS + hours(23)),
+        ] {
+            assert_eq!(
+                of_day(minutes).since_1970_ns(first_ns),
+                begin_ns,
+                "{minutes}"
+            );
+        }
+        let at = SliceBegin::At(Duration::from_secs(1));
+        assert_eq!(at.since_1970_ns(first_ns), 1_000_000_000);
     }
 }

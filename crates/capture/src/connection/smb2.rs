@@ -169,7 +169,9 @@ impl Receiver<'_> {
         }
         if header.is_interim() {
             waiting.line.pending = true;
-            self.ledger.tally.command(key).pending += u64::from(waiting.is_in_slice);
+            if waiting.is_in_slice {
+                self.ledger.tally.command(key).pending += 1;
+            }
             return;
         }
         let Some(request) = self.state.pending.remove(&ids.message) else {

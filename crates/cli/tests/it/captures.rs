@@ -238,7 +238,7 @@ fn a_summary_is_a_page_of_plots() {
 }
 
 #[test]
-fn a_slice_that_names_no_user_of_the_capture_is_one_line() {
+fn a_slice_without_a_request_is_one_line() {
     let place = Place::new();
     let file = fixture("smbclient-3.1.1-unsigned.pcap");
     let out = ["--out", "made"];
@@ -251,9 +251,29 @@ fn a_slice_that_names_no_user_of_the_capture_is_one_line() {
         ),
     ] {
         let arguments = [&["import", "pcap", &file], slice, &out].concat();
-        place
-            .smbench(&arguments)
-            .failed_with(2, &[&format!("the slice has no request of {said}: ")]);
+        place.smbench(&arguments).failed_with(
+            2,
+            &[&format!(
+                "the slice has no request of {said}: the capture begins at "
+            )],
+        );
+        assert!(!place.path("made").exists(), "{said}");
+    }
+    let ends = ": the capture begins at 2026-";
+    for (slice, said) in [
+        (&["--client", "192.0.2.7"][..], "of client 192.0.2.7"),
+        (
+            &["--from", "2001-02-03T04:05:06Z", "--for", "5m"],
+            "from 2001-02-03T04:05:06.000Z on within 5m",
+        ),
+        (
+            &["--from", "2099-01-01T00:00:00Z"],
+            "from 2099-01-01T00:00:00.000Z on",
+        ),
+    ] {
+        let arguments = [&["import", "pcap", &file], slice, &out].concat();
+        let said = format!("the slice has no request {said}{ends}");
+        place.smbench(&arguments).failed_with(2, &[&said]);
         assert!(!place.path("made").exists(), "{said}");
     }
     // The hash of a summary selects, too.

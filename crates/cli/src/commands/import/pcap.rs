@@ -13,9 +13,11 @@ use smbench_capture::{
     CaptureDiff, CaptureError, CaptureImport, CaptureResult, CaptureSummary, ImportOptions,
     KeyRing, first_time_ns,
 };
+use smbench_model::units::format_duration;
 use smbench_report::block;
 
 use self::diff::DiffNames;
+use self::summary::instant;
 
 use super::{WrittenFiles, exists};
 use crate::args::{PcapArgs, is_stdout_taken};
@@ -105,25 +107,42 @@ fn begin(args: &PcapArgs) -> Result<CaptureImport, Failure> {
     Ok(capture)
 }
 
-/// Ends a capture. A user or a share without a request is most likely misspelt.
+/// Ends a capture. A slice without a request is most likely a mistake.
 fn finish(capture: CaptureImport, args: &PcapArgs) -> Result<CaptureResult, Failure> {
     let result = capture.finish()?;
-    let is_empty = result.summary.commands.is_empty();
-    let named = [("user", &args.user), ("share", &args.share)];
-    let mut named = named
-        .iter()
-        .filter_map(|(what, name)| Some(format!("{what} {}", name.as_deref()?)));
-    match named.next() {
-        Some(first) if is_empty => {
-            let all: Vec<_> = [first].into_iter().chain(named).collect();
-            Err(Failure::Usage(format!(
-                "the slice has no request of {}: --names keep without a slice lists users and \
-                 shares",
-                all.join(" to ")
-            )))
-        }
-        _ => Ok(result),
+    let summary = &result.summary;
+    let has_encrypted = summary.unreadable.encrypted_messages > 0;
+    let is_by_name = args.user.is_some() || args.share.is_some();
+    let asked = asked(args, &result);
+    if asked.is_empty() || !summary.commands.is_empty() || (has_encrypted && !is_by_name) {
+        return Ok(result);
     }
+    let hint = if is_by_name {
+        "; --names keep without a slice lists users and shares"
+    } else {
+        ""
+    };
+    Err(Failure::Usage(format!(
+        "the slice has no request {}: the capture begins at {} and ends at {}{hint}",
+        asked.join(" "),
+        instant(summary.source.begin_ns),
+        instant(summary.source.end_ns),
+    )))
+}
+
+/// Returns what a slice asks for.
+fn asked(args: &PcapArgs, result: &CaptureResult) -> Vec<String> {
+    let user = args.user.as_ref().map(|user| format!("of user {user}"));
+    let share = args.share.as_ref().map(|share| format!("to share {share}"));
+    let client = args.client.map(|client| format!("of client {client}"));
+    let from = args
+        .from
+        .map(|_| format!("from {} on", instant(result.slice_begin_ns())));
+    let length = args
+        .length
+        .map(|length| format!("within {}", format_duration(length)));
+    let all = [user, share, client, from, length];
+    all.into_iter().flatten().collect()
 }
 
 /// Reads files as one capture.

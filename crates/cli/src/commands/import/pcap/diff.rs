@@ -1,7 +1,5 @@
 //! Two captures side by side as text: which command is slower, which status is new.
 
-use std::time::{Duration, UNIX_EPOCH};
-
 use smbench_capture::{
     CaptureDiff, CaptureSummary, CommandDiff, CommandSide, CountDiff, JUDGED_ANSWERS_MIN,
     JUDGED_RATIO, ServiceSummary, Trend,
@@ -9,6 +7,8 @@ use smbench_capture::{
 use smbench_report::block::Block;
 use smbench_report::table::{Cell, Column, Table};
 use smbench_report::units::{bytes, change, counted, latency, percent, rate, seconds};
+
+use super::summary::instant;
 
 /// Rows of a table of statuses or sizes.
 const ROWS_MAX: usize = 20;
@@ -38,8 +38,7 @@ pub(super) fn blocks(diff: &CaptureDiff, names: DiffNames<'_>) -> Vec<Block> {
 
 fn source(name: &str, summary: &CaptureSummary) -> String {
     let source = &summary.source;
-    let begin = UNIX_EPOCH + Duration::from_nanos(source.begin_ns);
-    let begin = humantime::format_rfc3339_millis(begin);
+    let begin = instant(source.begin_ns);
     let length_s = source.end_ns.saturating_sub(source.begin_ns) as f64 / SECOND_NS;
     let commands = summary.commands.values();
     let requests: u64 = commands.map(|command| command.requests).sum();

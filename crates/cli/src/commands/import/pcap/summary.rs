@@ -44,10 +44,15 @@ pub(super) fn blocks(summary: &CaptureSummary) -> Vec<Block> {
     blocks
 }
 
+/// Returns a time as text, from nanoseconds since 1970.
+pub(super) fn instant(since_1970_ns: u64) -> String {
+    let time = UNIX_EPOCH + Duration::from_nanos(since_1970_ns);
+    humantime::format_rfc3339_millis(time).to_string()
+}
+
 fn facts(summary: &CaptureSummary) -> Block {
     let source = &summary.source;
     let length_s = source.end_ns.saturating_sub(source.begin_ns) as f64 / SECOND_NS;
-    let begin = UNIX_EPOCH + Duration::from_nanos(source.begin_ns);
     let requests: u64 = summary
         .commands
         .values()
@@ -71,7 +76,7 @@ fn facts(summary: &CaptureSummary) -> Block {
     let connections = counted(summary.connections, "connection");
     let mut facts = vec![
         ("capture", format!("{frames}, {}", bytes(source.bytes))),
-        ("begin", humantime::format_rfc3339_millis(begin).to_string()),
+        ("begin", instant(source.begin_ns)),
         ("length", seconds(length_s)),
         ("clients", summary.clients.len().to_string()),
         (
