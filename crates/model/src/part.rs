@@ -58,6 +58,12 @@ impl ClientRange {
         let Self { from, to, step, .. } = self;
         (from.min(clients)..to.min(clients)).step_by(step.max(1) as usize)
     }
+
+    /// Returns whether it has all or none of each group of so many consecutive clients.
+    pub(crate) const fn has_whole(self, group: u32) -> bool {
+        let Self { from, to, step, .. } = self;
+        group <= 1 || (step <= 1 && from.is_multiple_of(group) && to.is_multiple_of(group))
+    }
 }
 
 /// The text is not a range of clients.

@@ -1,8 +1,8 @@
 //! The clients of a copy of a recording: each sees how far the others are, and waits for
 //! what it waited for when it was recorded.
 //!
-//! A client counts the records before which it has answers to all. Clients of other hosts
-//! are never waited for.
+//! A client counts the records before which it has answers to all. All clients of a copy are
+//! in this process: a plan that tears copies apart is refused.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

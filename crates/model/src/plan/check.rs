@@ -61,6 +61,7 @@ impl Plan {
     /// Checks what depends on the work of the only population.
     fn check_alone(&self) -> Result<(), (&'static str, Problem)> {
         self.check_part()?;
+        self.check_copies()?;
         let dialects = self.sessions.options.dialects;
         let (largest, charge) = (self.largest_unsplit(), self.costliest(1));
         let connections = self.sessions.connections.check(largest, charge, dialects);
@@ -159,6 +160,21 @@ impl Plan {
             }
             ClientPart::Host { .. } if self.is_verified_together() => {
                 Err(("verify", Problem::VerifyOnHosts))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Checks that the clients of a copy of a capture, which wait for each other, are together.
+    fn check_copies(&self) -> Result<(), (&'static str, Problem)> {
+        let replay = self.only().workload.replay();
+        let clients = replay.map_or(1, |replay| replay.recording.clients_per_copy());
+        match self.generator.part {
+            ClientPart::Host { of: 2.., .. } if clients > 1 => {
+                Err(("clients", Problem::CopyOnHosts(clients)))
+            }
+            ClientPart::Range(range) if !range.has_whole(clients) => {
+                Err(("client_range", Problem::CopyInRanges { range, clients }))
             }
             _ => Ok(()),
         }

@@ -288,6 +288,23 @@ pub enum Problem {
     /// A `fileio` test has fewer clients than hosts.
     #[error("there are fewer clients than hosts, of which there are {0}: give at least {0}")]
     IdleHosts(u32),
+    /// Hosts would share the clients of a copy of a capture.
+    #[error(
+        "a copy of the capture has {0} clients that wait for each other, and several hosts cannot \
+         share it: run it on one host"
+    )]
+    CopyOnHosts(u32),
+    /// A range has a part of a copy of a capture.
+    #[error(
+        "client_range {range} has a part of a copy of the capture, whose {clients} clients wait \
+         for each other: begin and end it at multiples of {clients}"
+    )]
+    CopyInRanges {
+        /// The range.
+        range: ClientRange,
+        /// Clients of a copy.
+        clients: u32,
+    },
     /// Hosts do not know which data the clients of other hosts have written.
     #[error(
         "verify needs private files on several hosts, because none knows what the others write: \

@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -7,7 +8,7 @@ use super::*;
 use crate::load::Ramp;
 use crate::plan::resolve::tests::{plan, recorded, resolve};
 use crate::spec::RunOptions;
-use crate::trace::{Builder, RecordOrder, Step};
+use crate::trace::{Builder, RecordOrder, Recording, Step};
 use crate::work::Population;
 use crate::workload::Replay;
 
@@ -143,6 +144,50 @@ fn a_part_of_the_clients_fits_the_load_points() {
             "verify needs private files on several hosts",
         ),
     ]);
+}
+
+#[test]
+fn a_copy_of_a_capture_is_in_one_process() {
+    let track = |name| {
+        let mut builder = Builder::default();
+        let step = Step::Mkdir("a");
+        builder.push(&step, NtStatus::SUCCESS, None).unwrap();
+        builder.finish("captured".to_owned(), 1, [name; 32])
+    };
+    let recording =
+        |tracks| Recording::of_capture(tracks, &BTreeMap::new(), BTreeMap::new()).unwrap();
+    let mut plan = resolve(&recorded(), &RunOptions::default()).unwrap();
+    let replay = Replay::new(Arc::new(recording(vec![track(1), track(2), track(3)])));
+    plan.only_mut().workload.requests = Requests::Replay(replay);
+    plan.only_mut().clients = vec![6];
+    let refused = |plan: &mut Plan, part: ClientPart| {
+        plan.generator.part = part;
+        plan.check().map_err(|problem| problem.to_string())
+    };
+    let range = |text: &str| ClientPart::Range(text.parse().unwrap());
+    let host = |of| ClientPart::Host { host: 0, of };
+    for whole in [ClientPart::All, host(1), range("0..3/6"), range("3..6/6")] {
+        assert_eq!(refused(&mut plan, whole), Ok(()), "{whole:?}");
+    }
+    for (torn, words) in [
+        (
+            host(2),
+            "a copy of the capture has 3 clients that wait for each other, and several hosts",
+        ),
+        (range("0..4/6"), "client_range 0..4/6 has a part of a copy"),
+        (range("2..6/6"), "client_range 2..6/6 has a part of a copy"),
+        (
+            range("0..6:3/6"),
+            "client_range 0..6:3/6 has a part of a copy",
+        ),
+    ] {
+        let message = refused(&mut plan, torn).unwrap_err();
+        assert!(message.starts_with(words), "{message}");
+    }
+    // Copies of one client are independent.
+    let replay = Replay::new(Arc::new(recording(vec![track(1)])));
+    plan.only_mut().workload.requests = Requests::Replay(replay);
+    assert_eq!(refused(&mut plan, host(2)), Ok(()));
 }
 
 #[test]
