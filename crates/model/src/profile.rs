@@ -120,6 +120,12 @@ impl Profile {
         }
     }
 
+    /// Whether it replays a capture.
+    pub(crate) fn is_of_capture(&self) -> bool {
+        let recording = self.recording.as_ref();
+        recording.is_some_and(|recording| recording.is_of_capture())
+    }
+
     /// Returns the built-in profile with this name, parsed as by [`Profile::parse`].
     #[must_use]
     pub fn builtin(name: &str) -> Option<Self> {

@@ -31,6 +31,8 @@ pub(crate) use shares::divided;
 
 /// Default number of clients of a run with several rates.
 const CLIENTS_AT_RATES: u32 = 64;
+/// Default length of the measured window.
+pub(crate) const WINDOW: Duration = Duration::from_secs(3);
 /// Default time limit of work that ends when it is done.
 const LIMIT: Duration = Duration::from_secs(3600);
 
@@ -69,7 +71,7 @@ options! {
         /// How often each client replays the recording, or works through its files in a mix
         /// of nothing but `stat`, `copy_in`, `copy_out`, `lookup_missing`, `list` or `walk`; at
         /// least once. The load point then ends. When absent, clients repeat it until the window
-        /// and the ramp-down are over.
+        /// and the ramp-down are over. Without a window, a capture is replayed once.
         loops: u32,
         /// How the number of clients or the rate changes under one load, such as
         /// `2m:50,10m:500,2m:0` or `10m:5000/s` ([`Stages`]). Each stage is a load point.
@@ -276,7 +278,7 @@ impl Work {
             } else {
                 (
                     Duration::from_secs(1),
-                    default_window(&events).unwrap_or(Duration::from_secs(3)),
+                    default_window(&events).unwrap_or(WINDOW),
                     Duration::from_millis(500),
                 )
             };

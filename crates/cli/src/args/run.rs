@@ -227,7 +227,8 @@ pub(crate) struct WorkloadArgs {
     #[arg(long, value_name = "NUMBER", hide_short_help = true, value_parser = parse_speed)]
     pub(crate) speed: Option<f64>,
     /// How often each client replays the file or works through its files, all of it measured
-    /// [default: the profile's, else until the measured time is over]
+    /// [default: the profile's, else until the measured time is over, but a capture without
+    /// --duration once]
     #[arg(long, value_name = "NUMBER", hide_short_help = true, value_parser = whole::<u32>())]
     pub(crate) loops: Option<u32>,
     /// Skip and count lines of a loadfile that cannot be replayed: an unknown verb, level or status,

@@ -95,6 +95,7 @@ impl Plan {
     /// - 3 s measured, or with events until 30 s after the last one, between 1 s of ramp-up and
     ///   500 ms of ramp-down;
     /// - one pass, and seed 1;
+    /// - a capture is replayed once if neither a duration nor loops are given;
     /// - random access to one private file of 1 MiB.
     ///
     /// # Errors
@@ -133,6 +134,7 @@ impl Plan {
         if let (None, Some(range)) = (&options.work.clients, merged.generator.client_range) {
             merged.work.clients = range.of.to_string().parse().ok();
         }
+        written.pass_once(&mut merged.work);
         let workload = written.workload(&merged.work)?;
         let load = written.load(&merged.work, &workload)?;
         let rates = merged.work.rate.as_ref().map(RateList::as_slice);

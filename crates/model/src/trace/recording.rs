@@ -99,6 +99,12 @@ impl Recording {
         Some(recording)
     }
 
+    /// Whether it was read from a capture.
+    #[must_use]
+    pub const fn is_of_capture(&self) -> bool {
+        self.is_joint
+    }
+
     /// Returns the number of clients that replay each recorded client once, if they work
     /// on the same names; otherwise 1.
     #[must_use]

@@ -1,4 +1,3 @@
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -6,9 +5,9 @@ use smbench_protocol::NtStatus;
 
 use super::*;
 use crate::load::Ramp;
-use crate::plan::resolve::tests::{plan, recorded, resolve};
+use crate::plan::resolve::tests::{captured, plan, recorded, resolve};
 use crate::spec::RunOptions;
-use crate::trace::{Builder, RecordOrder, Recording, Step};
+use crate::trace::{Builder, RecordOrder, Step};
 use crate::work::Population;
 use crate::workload::Replay;
 
@@ -148,17 +147,7 @@ fn a_part_of_the_clients_fits_the_load_points() {
 
 #[test]
 fn a_copy_of_a_capture_is_in_one_process() {
-    let track = |name| {
-        let mut builder = Builder::default();
-        let step = Step::Mkdir("a");
-        builder.push(&step, NtStatus::SUCCESS, None).unwrap();
-        builder.finish("captured".to_owned(), 1, [name; 32])
-    };
-    let recording =
-        |tracks| Recording::of_capture(tracks, &BTreeMap::new(), BTreeMap::new()).unwrap();
-    let mut plan = resolve(&recorded(), &RunOptions::default()).unwrap();
-    let replay = Replay::new(Arc::new(recording(vec![track(1), track(2), track(3)])));
-    plan.only_mut().workload.requests = Requests::Replay(replay);
+    let mut plan = resolve(&captured(3), &RunOptions::default()).unwrap();
     plan.only_mut().clients = vec![6];
     let refused = |plan: &mut Plan, part: ClientPart| {
         plan.generator.part = part;
@@ -185,8 +174,7 @@ fn a_copy_of_a_capture_is_in_one_process() {
         assert!(message.starts_with(words), "{message}");
     }
     // Copies of one client are independent.
-    let replay = Replay::new(Arc::new(recording(vec![track(1)])));
-    plan.only_mut().workload.requests = Requests::Replay(replay);
+    let mut plan = resolve(&captured(1), &RunOptions::default()).unwrap();
     assert_eq!(refused(&mut plan, host(2)), Ok(()));
 }
 

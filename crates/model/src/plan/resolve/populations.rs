@@ -15,7 +15,7 @@ use crate::profile::Profile;
 use crate::sessions::Sessions;
 use crate::spec::{PopulationSpec, RunOptions, SessionsSpec, Spec, WorkSpec};
 use crate::target::Target;
-use crate::work::{Population, Work};
+use crate::work::{Population, WINDOW, Work};
 
 /// Default number of clients of a load point: with 100, a share is a number of clients.
 const CLIENTS: u32 = 100;
@@ -59,7 +59,11 @@ impl PlanSources<'_> {
         let clients = clients.map_err(|problem| self.in_option("clients", problem.into()))?;
         let members = tables.iter().zip(&profile.populations).zip(clients);
         let plans = members.map(|((table, member), clients)| {
-            let of_one = self.options_of(table, &run, &clients);
+            let mut of_one = self.options_of(table, &run, &clients);
+            if member.is_of_capture() {
+                // It ends with the window, as the others do.
+                of_one.work.duration.get_or_insert(WINDOW);
+            }
             let member = Profile {
                 origin: self.place_of(table),
                 ..member.clone()

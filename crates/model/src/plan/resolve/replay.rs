@@ -16,6 +16,19 @@ use crate::work::WorkSpec;
 use crate::workload::{Replay, Requests, Timing, Workload};
 
 impl PlanSources<'_> {
+    /// Has a capture replayed once, unless a window is asked for: a further pass finds the files
+    /// as the one before left them, and answers differ from the recorded ones.
+    pub(super) fn pass_once(&self, merged: &mut WorkSpec) {
+        let has_window = merged.duration.is_some()
+            || merged.until_steady.is_some()
+            || merged.ramp_up.is_some()
+            || merged.ramp_down.is_some()
+            || merged.event.is_some();
+        if self.profile.is_of_capture() && !has_window {
+            merged.loops.get_or_insert(1);
+        }
+    }
+
     /// Returns the recording of the profile, if it has one.
     pub(super) fn recording(&self, merged: &WorkSpec) -> Result<Option<Arc<Recording>>, PlanError> {
         let profile = self.profile;

@@ -4,6 +4,7 @@ mod manual;
 mod populations;
 mod units;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use smbench_protocol::{Dialect, DialectRange, NtStatus};
@@ -15,7 +16,7 @@ use crate::generator::DriverKind;
 use crate::kind::{Direction, OpKind};
 use crate::sessions::Mode;
 use crate::spec::{GeneratorSpec, SessionsSpec, Spec};
-use crate::trace::{Builder, Step};
+use crate::trace::{Builder, Recording, Step};
 
 fn target() -> Target {
     let (target, _) = Target::parse("smb://ann:hunter2@host/share").unwrap();
@@ -41,6 +42,22 @@ pub(in crate::plan) fn recorded() -> Profile {
             trace.finish("my.txt".to_owned(), 1, [0; 32]).into(),
         )),
         ..Profile::from_spec("my", Spec::default())
+    }
+}
+
+/// Returns a profile that replays a capture of so many clients.
+pub(in crate::plan) fn captured(clients: u8) -> Profile {
+    let tracks = (0..clients).map(|client| {
+        let mut trace = Builder::default();
+        let step = Step::Mkdir(r"\made");
+        trace.push(&step, NtStatus::SUCCESS, None).unwrap();
+        trace.finish("my".to_owned(), 1, [client; 32])
+    });
+    let recording =
+        Recording::of_capture(tracks.collect(), &BTreeMap::new(), BTreeMap::new()).unwrap();
+    Profile {
+        recording: Some(Arc::new(recording)),
+        ..Profile::from_spec("trace:my", Spec::default())
     }
 }
 
@@ -297,6 +314,48 @@ fn what_a_replay_cannot_have_is_refused() {
         "profile x.toml: netbench means nothing without a generator of its trace: give that as \
          well, or drop it"
     );
+}
+
+#[test]
+fn a_capture_is_replayed_once_unless_a_window_is_asked_for() {
+    let loops = |profile: &Profile, work: WorkSpec| {
+        let options = RunOptions {
+            work,
+            ..RunOptions::default()
+        };
+        let plan = resolve(profile, &options).unwrap();
+        (
+            plan.only().workload.replay().unwrap().loops,
+            plan.work.duration,
+        )
+    };
+    let seconds = |seconds| Some(Duration::from_secs(seconds));
+    let none = WorkSpec::default;
+    let capture = captured(2);
+    let hour = Duration::from_secs(3600);
+    assert_eq!(loops(&capture, none()), (Some(1), hour));
+    let thrice = WorkSpec {
+        loops: Some(3),
+        ..none()
+    };
+    assert_eq!(loops(&capture, thrice), (Some(3), hour));
+    for window in [
+        WorkSpec {
+            duration: seconds(3),
+            ..none()
+        },
+        WorkSpec {
+            ramp_up: seconds(2),
+            ..none()
+        },
+        WorkSpec {
+            until_steady: seconds(60),
+            ..none()
+        },
+    ] {
+        assert_eq!(loops(&capture, window), (None, Duration::from_secs(3)));
+    }
+    assert_eq!(loops(&recorded(), none()), (None, Duration::from_secs(3)));
 }
 
 #[test]
