@@ -54,7 +54,8 @@ pub struct TraceLine {
     /// Type and class of information, control code, or filter.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub level: Option<u32>,
-    /// Of a SET_INFO the size that it sets, or whether it deletes or replaces.
+    /// Of a SET_INFO the size or the attributes that it sets, or whether it deletes or replaces;
+    /// MinimumCount of a READ; ranges of a LOCK.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<u64>,
     /// Flags of the command.

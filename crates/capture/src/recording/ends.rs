@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::effect::is_open_shown;
-use super::step::CLOSED_BY_END;
+use super::step::{CLOSED_BY_END, takes_back};
 use crate::trace::{SESSION_END, TraceCreate, TraceLine};
 
 /// A file that a session has open.
@@ -94,8 +94,7 @@ impl SessionEnds {
 /// Returns whether the server keeps a handle when its connection ends. The answer to a request
 /// for an earlier durable handle does not repeat that it is one (MS-SMB2 3.3.5.9.7).
 fn is_durable(create: &TraceCreate) -> bool {
-    let mut contexts = create.contexts.iter();
-    create.kept || contexts.any(|name| matches!(name.as_str(), "DHnC" | "DH2C"))
+    create.kept || takes_back(create)
 }
 
 #[cfg(test)]

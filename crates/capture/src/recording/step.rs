@@ -17,6 +17,8 @@ const BYTES_MAX: u64 = smbench_model::trace::TRANSFER_BYTES_MAX;
 /// The command of a line that stands for no request: the end of a session closed the file.
 pub(super) const CLOSED_BY_END: &str = "closed by the end of a session";
 
+/// The class of information of times and attributes (MS-FSCC 2.4.7).
+const BASIC: u8 = 4;
 /// The owner, the group and the access list: what a trace without parts asks for.
 const SECURITY_PARTS: u32 = 7;
 
@@ -41,7 +43,14 @@ pub(super) fn status(line: &TraceLine) -> Option<NtStatus> {
 
 /// Returns why a request with this status is not replayed.
 pub(super) fn not_replayed(line: &TraceLine, status: NtStatus) -> Option<&'static str> {
+    if line.create.as_ref().is_some_and(takes_back) {
+        return Some("opens that take back durable handles");
+    }
     Some(match status {
+        NtStatus::FILE_NOT_AVAILABLE => "requests of an earlier channel sequence",
+        NtStatus::END_OF_FILE if is_below_minimum(line) => {
+            "reads of less than their minimum: a replay asks for none"
+        }
         NtStatus::CANNOT_DELETE => "deletions of read-only files: a replay makes none",
         // It would wait for ever.
         NtStatus::CANCELLED => "requests that were cancelled",
@@ -56,6 +65,18 @@ pub(super) fn not_replayed(line: &TraceLine, status: NtStatus) -> Option<&'stati
         }
         _ => return None,
     })
+}
+
+/// Returns whether a CREATE asks for a durable handle that an earlier one made.
+pub(super) fn takes_back(create: &TraceCreate) -> bool {
+    let mut contexts = create.contexts.iter();
+    contexts.any(|name| matches!(name.as_str(), "DHnC" | "DH2C"))
+}
+
+/// Returns whether a READ found less than the MinimumCount that it asks for. The end of the
+/// file alone refuses a READ of at least a byte.
+fn is_below_minimum(line: &TraceLine) -> bool {
+    line.command == "read" && line.value.unwrap_or(0) > line.length.unwrap_or(0).min(1)
 }
 
 /// Returns the operation of a line, or why it is not replayed.
@@ -207,10 +228,11 @@ fn change<'a>(line: &TraceLine, handle: Handle, names: &'a StepNames) -> Result<
             handle,
             is_pending: line.value.unwrap_or(1) & 1 != 0,
         },
-        (1, class @ (4 | 19 | 20)) => Step::SetFile {
+        (1, class @ (BASIC | 19 | 20)) => Step::SetFile {
             handle,
             level: InfoLevel::of_class(class),
-            size: line.value,
+            // Attributes have no size.
+            size: line.value.filter(|_| class != BASIC),
         },
         (3, _) => Step::SetSecurity(handle),
         (kind, class) => return Err(format!("set_info of type {kind}, class {class}")),

@@ -1,6 +1,6 @@
 //! A track: the operations of a recorded session.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 use std::time::Duration;
 
@@ -40,6 +40,8 @@ pub(super) struct Track<'a> {
     of_lines: Vec<Range<usize>>,
     /// The last compound whose CREATE failed.
     failed: Option<u64>,
+    /// The handles of CREATEs that are left out.
+    unopened: HashSet<u64>,
     pub(super) skipped: BTreeMap<String, u64>,
 }
 
@@ -55,6 +57,7 @@ impl<'a> Track<'a> {
             lines,
             of_lines: Vec::new(),
             failed: None,
+            unopened: HashSet::new(),
             skipped: BTreeMap::new(),
         }
     }
@@ -104,11 +107,16 @@ impl<'a> Track<'a> {
                 self.skip(&format!("{} {NO_ANSWER}", line.command));
                 continue;
             };
-            if let Some(why) = step::not_replayed(line, status) {
+            if let Some(why) = not_replayed(line, tree, status) {
                 if line.create.is_some() {
                     self.failed = line.group;
+                    self.unopened.extend(line.handle);
                 }
                 self.skip(why);
+                continue;
+            }
+            if line.handle.is_some_and(|of| self.unopened.contains(&of)) {
+                self.skip("requests of opens that are left out");
                 continue;
             }
             // They are refused with the CREATE. Alone, they would be refused otherwise.
@@ -162,6 +170,9 @@ impl<'a> Track<'a> {
             return false;
         };
         let status = fold::status_of(lines);
+        if not_replayed(first, tree, status).is_some() {
+            return false;
+        }
         let mut names = names_of(first, tree, status);
         if let [_, middle, _] = lines {
             let of_middle = names_of(middle, tree, status);
@@ -312,6 +323,15 @@ impl<'a> Track<'a> {
     }
 }
 
+/// Returns why a request with this status is not replayed.
+fn not_replayed(line: &TraceLine, tree: &RecordedTree, status: NtStatus) -> Option<&'static str> {
+    let of_read_only = || {
+        let is_refused = tree.read_only.has_refused(line);
+        is_refused.then_some("opens of read-only files: a replay makes none")
+    };
+    step::not_replayed(line, status).or_else(of_read_only)
+}
+
 /// Returns the names of a line.
 fn names_of(line: &TraceLine, tree: &RecordedTree, status: NtStatus) -> StepNames {
     let path = |number: Option<u32>| number.and_then(|number| tree.path(number));
@@ -335,57 +355,4 @@ fn names_of(line: &TraceLine, tree: &RecordedTree, status: NtStatus) -> StepName
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_a_failed_create_takes_along_is_counted_and_not_replayed() {
-        let node = |text| serde_json::from_str(text).unwrap();
-        let nodes = [r#"{"name":"share"}"#, r#"{"parent":1,"name":"file"}"#];
-        let tree = RecordedTree::new(nodes.map(node).into());
-        let line = |number: u64, command: &str, group| TraceLine {
-            number,
-            at_ns: 10 * number,
-            took_ns: Some(5),
-            command: command.to_owned(),
-            path: Some(2),
-            group,
-            level: Some(0x0112),
-            create: (command == "create").then(Box::default),
-            status: Some("STATUS_OBJECT_NAME_NOT_FOUND".to_owned()),
-            ..TraceLine::default()
-        };
-        let lines = vec![
-            line(1, "create", Some(7)),
-            line(2, "query_info", Some(7)),
-            line(3, "query_info", Some(7)),
-            line(4, "close", Some(7)),
-            line(5, "create", None),
-            line(6, "close", None),
-        ];
-        let mut track = Track::new(1, &lines, Duration::from_secs(1));
-        track.add(&tree);
-        assert_eq!(track.of_lines, [0..1, 4..5, 5..6]);
-        let expected = [("close", 1), ("query_info", 2)];
-        let expected = expected
-            .map(|(command, count)| (format!("{command} after a create that failed"), count));
-        assert_eq!(track.skipped, expected.into());
-    }
-
-    #[test]
-    fn a_pattern_of_which_a_hash_is_left_matches_every_name_if_it_matched_one() {
-        let tree = RecordedTree::new(Vec::new());
-        let pattern = |pattern: &str, status| {
-            let line = TraceLine {
-                pattern: Some(pattern.to_owned()),
-                ..TraceLine::default()
-            };
-            names_of(&line, &tree, status).pattern
-        };
-        for matched in ["*", "", "1f*", "1f?", "<.1f", "1f\"1f"] {
-            assert_eq!(pattern(matched, NtStatus::SUCCESS), "*");
-        }
-        assert_eq!(pattern("1f", NtStatus::SUCCESS), "1f");
-        assert_eq!(pattern("<.1f", NtStatus::NO_SUCH_FILE), "<.1f");
-    }
-}
+mod tests;

@@ -1,11 +1,15 @@
 //! The tree that must exist before a replay, as far as the operations show it.
 
+mod by_name;
+mod read_only;
+
 use std::collections::HashMap;
 use std::ops::Range;
 
 use serde::Deserialize;
 use smbench_model::trace::PreparedName;
 
+use self::read_only::ReadOnlyNames;
 use super::effect::is_open_shown;
 use super::step::CLOSED_BY_END;
 use crate::trace::{TraceCreate, TraceLine};
@@ -60,6 +64,7 @@ pub(super) struct RecordedTree {
     prepared: Vec<(String, PreparedName)>,
     /// Opens that delete their file when they are closed.
     deleting: HashMap<u64, bool>,
+    pub(super) read_only: ReadOnlyNames,
     /// From the request to the answer of the line that is followed.
     line_ns: Range<u64>,
 }
@@ -86,6 +91,7 @@ impl RecordedTree {
             nodes,
             prepared: Vec::new(),
             deleting: HashMap::new(),
+            read_only: ReadOnlyNames::default(),
             line_ns: 0..0,
         }
     }
@@ -137,6 +143,7 @@ impl RecordedTree {
         };
         self.line_ns = line.at_ns..line.done_ns();
         let is_done = status == "STATUS_SUCCESS";
+        self.read_only.follow(line, path, status);
         if let Some(create) = &line.create {
             self.follow_create(line, path, create, status);
             return;
@@ -160,50 +167,6 @@ impl RecordedTree {
             }
             "set_info" if is_done => self.follow_change(line, path),
             _ if line.handle.is_none() => self.follow_name(line, path, status),
-            _ => {}
-        }
-    }
-
-    /// Follows an operation of CIFS by name.
-    fn follow_name(&mut self, line: &TraceLine, path: u32, status: &str) {
-        const FIND_FIRST2: u32 = 1;
-        const QUERY_PATH: u32 = 5;
-        let is_done = status == "STATUS_SUCCESS";
-        let subcommand = line.level.unwrap_or(0) >> 16;
-        let (name, is_missing) = (
-            line.command.as_str(),
-            status == "STATUS_OBJECT_NAME_NOT_FOUND",
-        );
-        match (name, subcommand) {
-            ("cifs_transaction2", FIND_FIRST2)
-                if is_done
-                    || status == "STATUS_NO_SUCH_FILE"
-                    || status == "STATUS_NO_MORE_FILES" =>
-            {
-                self.found(path, true, 0);
-            }
-            ("cifs_transaction2", QUERY_PATH) if is_done => {
-                let seen = self.node(path).and_then(|node| node.directory);
-                self.found(path, seen.unwrap_or(false), 0);
-            }
-            ("cifs_delete" | "cifs_delete_directory", _) if is_done => {
-                self.found(path, name == "cifs_delete_directory", 0);
-                self.vanished(path);
-            }
-            ("cifs_create_directory", _) if is_done => self.created(path),
-            ("cifs_create_directory", _) if status == "STATUS_OBJECT_NAME_COLLISION" => {
-                self.found(path, true, 0);
-            }
-            ("cifs_rename", _) if is_done => {
-                if let Some(to) = line.to {
-                    self.found(path, false, 0);
-                    self.renamed(path, to);
-                }
-            }
-            _ if is_missing && name.starts_with("cifs_") => {
-                self.parent_found(path);
-                self.absent(path);
-            }
             _ => {}
         }
     }

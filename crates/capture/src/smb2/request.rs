@@ -20,12 +20,13 @@ pub(crate) enum RequestTarget {
 pub(crate) struct RequestFields {
     pub(crate) target: RequestTarget,
     pub(crate) offset: Option<u64>,
-    /// Bytes that are asked for or carried; ranges of a LOCK.
+    /// Bytes that are asked for or carried.
     pub(crate) length: Option<u64>,
     /// Class of information (with its type in the upper byte), control code of an IOCTL,
     /// filter of a CHANGE_NOTIFY.
     pub(crate) level: Option<u32>,
-    /// Of a SET_INFO the size that it sets, or whether it deletes or replaces.
+    /// Of a SET_INFO the size or the attributes that it sets, or whether it deletes or
+    /// replaces; MinimumCount of a READ; ranges of a LOCK.
     pub(crate) value: Option<u64>,
     /// The further name: target of a rename, pattern of a listing.
     pub(crate) further: Option<String>,
@@ -85,6 +86,7 @@ pub(crate) fn request(command: u16, message: &[u8]) -> RequestFields {
             asked.offset = fields.u64(72);
             asked.length = fields.u32(68).map(u64::from);
             asked.flags = fields.u8(67).map(u32::from);
+            asked.value = fields.u32(96).filter(|&least| least > 0).map(u64::from);
         }
         code::WRITE => {
             asked.target = file(80);
@@ -146,9 +148,10 @@ fn level(fields: Fields<'_>) -> Option<u32> {
     Some(kind << 8 | u32::from(fields.u8(67)?))
 }
 
-/// Returns the size that a SET_INFO sets, or whether it deletes the file, or a rename
-/// replaces its target (MS-FSCC 2.4).
+/// Returns the size or the attributes that a SET_INFO sets, or whether it deletes the file,
+/// or a rename replaces its target (MS-FSCC 2.4).
 fn set_value(fields: Fields<'_>) -> Option<u64> {
+    const BASIC: u8 = 4;
     const DISPOSITION: u8 = 13;
     const ALLOCATION: u8 = 19;
     const END_OF_FILE: u8 = 20;
@@ -156,6 +159,7 @@ fn set_value(fields: Fields<'_>) -> Option<u64> {
     let buffer = Fields(fields.0.get(usize::from(fields.u16(72)?)..)?);
     match (fields.u8(66)?, fields.u8(67)?) {
         (FILE, FILE_RENAME | DISPOSITION) => buffer.u8(0).map(u64::from),
+        (FILE, BASIC) => buffer.u32(32).map(u64::from),
         (FILE, ALLOCATION | END_OF_FILE) => buffer.u64(0),
         (FILE, DISPOSITION_EX) => buffer.u32(0).map(u64::from),
         _ => None,

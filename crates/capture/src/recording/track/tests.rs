@@ -1,0 +1,144 @@
+use super::*;
+use crate::trace::TraceCreate;
+
+#[test]
+fn what_a_failed_create_takes_along_is_counted_and_not_replayed() {
+    let node = |text| serde_json::from_str(text).unwrap();
+    let nodes = [r#"{"name":"share"}"#, r#"{"parent":1,"name":"file"}"#];
+    let tree = RecordedTree::new(nodes.map(node).into());
+    let line = |number: u64, command: &str, group| TraceLine {
+        number,
+        at_ns: 10 * number,
+        took_ns: Some(5),
+        command: command.to_owned(),
+        path: Some(2),
+        group,
+        level: Some(0x0112),
+        create: (command == "create").then(Box::default),
+        status: Some("STATUS_OBJECT_NAME_NOT_FOUND".to_owned()),
+        ..TraceLine::default()
+    };
+    let lines = vec![
+        line(1, "create", Some(7)),
+        line(2, "query_info", Some(7)),
+        line(3, "query_info", Some(7)),
+        line(4, "close", Some(7)),
+        line(5, "create", None),
+        line(6, "close", None),
+    ];
+    let mut track = Track::new(1, &lines, Duration::from_secs(1));
+    track.add(&tree);
+    assert_eq!(track.of_lines, [0..1, 4..5, 5..6]);
+    let expected = [("close", 1), ("query_info", 2)];
+    let expected =
+        expected.map(|(command, count)| (format!("{command} after a create that failed"), count));
+    assert_eq!(track.skipped, expected.into());
+}
+
+#[test]
+fn a_pattern_of_which_a_hash_is_left_matches_every_name_if_it_matched_one() {
+    let tree = RecordedTree::new(Vec::new());
+    let pattern = |pattern: &str, status| {
+        let line = TraceLine {
+            pattern: Some(pattern.to_owned()),
+            ..TraceLine::default()
+        };
+        names_of(&line, &tree, status).pattern
+    };
+    for matched in ["*", "", "1f*", "1f?", "<.1f", "1f\"1f"] {
+        assert_eq!(pattern(matched, NtStatus::SUCCESS), "*");
+    }
+    assert_eq!(pattern("1f", NtStatus::SUCCESS), "1f");
+    assert_eq!(pattern("<.1f", NtStatus::NO_SUCH_FILE), "<.1f");
+}
+
+#[test]
+fn what_a_replay_could_not_repeat_is_left_out_by_name() {
+    let node = |text| serde_json::from_str(text).unwrap();
+    let nodes = [r#"{"name":"share"}"#, r#"{"parent":1,"name":"file"}"#];
+    let tree = RecordedTree::new(nodes.map(node).into());
+    let line = |number: u64, command: &str, handle, status: &str| TraceLine {
+        number,
+        at_ns: 10 * number,
+        took_ns: Some(5),
+        command: command.to_owned(),
+        path: Some(2),
+        handle,
+        length: Some(8),
+        status: Some(status.to_owned()),
+        ..TraceLine::default()
+    };
+    let create = |number, handle, context: &str| TraceLine {
+        create: Some(TraceCreate {
+            disposition: 1,
+            contexts: vec![context.to_owned()],
+            ..TraceCreate::default()
+        }),
+        ..line(number, "create", Some(handle), "STATUS_SUCCESS")
+    };
+    let read = |number, value, status| TraceLine {
+        value: Some(value),
+        ..line(number, "read", Some(1), status)
+    };
+    let lines = vec![
+        create(1, 1, "DH2Q"),
+        read(2, 1, "STATUS_END_OF_FILE"),
+        read(3, 8, "STATUS_END_OF_FILE"),
+        read(4, 8, "STATUS_SUCCESS"),
+        line(5, "write", Some(1), "STATUS_FILE_NOT_AVAILABLE"),
+        create(6, 2, "DH2C"),
+        line(7, "flush", Some(2), "STATUS_SUCCESS"),
+        line(8, "close", Some(2), "STATUS_SUCCESS"),
+        line(9, "close", Some(1), "STATUS_SUCCESS"),
+    ];
+    let mut track = Track::new(1, &lines, Duration::from_secs(1));
+    track.add(&tree);
+    assert_eq!(track.of_lines, [0..1, 1..2, 3..4, 8..9]);
+    let expected = [
+        ("opens that take back durable handles", 1),
+        (
+            "reads of less than their minimum: a replay asks for none",
+            1,
+        ),
+        ("requests of an earlier channel sequence", 1),
+        ("requests of opens that are left out", 2),
+    ];
+    let expected = expected.map(|(what, count)| (what.to_owned(), count));
+    assert_eq!(track.skipped, expected.into());
+}
+
+#[test]
+fn an_open_that_a_read_only_file_refused_is_left_out_by_name() {
+    let node = |text| serde_json::from_str(text).unwrap();
+    let nodes = [r#"{"name":"share"}"#, r#"{"parent":1,"name":"file"}"#];
+    let mut tree = RecordedTree::new(nodes.map(node).into());
+    let create = |number, action: Option<u32>, status: &str| TraceLine {
+        number,
+        at_ns: 10 * number,
+        took_ns: Some(5),
+        command: "create".to_owned(),
+        path: Some(2),
+        handle: action.map(|_| number),
+        create: Some(TraceCreate {
+            attributes: 1,
+            disposition: 3,
+            action,
+            ..TraceCreate::default()
+        }),
+        status: Some(status.to_owned()),
+        ..TraceLine::default()
+    };
+    let lines = vec![
+        create(1, Some(2), "STATUS_SUCCESS"),
+        create(2, None, "STATUS_ACCESS_DENIED"),
+        create(3, None, "STATUS_SHARING_VIOLATION"),
+    ];
+    for line in &lines {
+        tree.follow(line);
+    }
+    let mut track = Track::new(1, &lines, Duration::from_secs(1));
+    track.add(&tree);
+    assert_eq!(track.of_lines, [0..1, 2..3]);
+    let what = "opens of read-only files: a replay makes none".to_owned();
+    assert_eq!(track.skipped, [(what, 1)].into());
+}
