@@ -37,6 +37,11 @@ pub(crate) const WILDCARDS: [char; 5] = ['*', '?', '<', '>', '"'];
 /// They decide how a server answers.
 const RESERVED: [char; 7] = ['*', '?', '<', '>', '"', ':', '|'];
 
+/// Digits of the hash of a user or a share.
+const DIGITS: usize = 16;
+/// The fewest digits of the hash of a file. With fewer, too many names would have the same.
+const FILE_DIGITS_MIN: usize = 8;
+
 /// Writes names.
 pub(crate) struct NameWriter {
     treatment: NameTreatment,
@@ -57,24 +62,41 @@ impl NameWriter {
             .get_or_insert_with(|| hmac::Key::new(hmac::HMAC_SHA256, message));
     }
 
-    /// Returns the number that stands for a name, ignoring case.
-    pub(crate) fn number(&mut self, name: &str) -> u64 {
+    /// Returns the hash of a name without capital letters.
+    fn hash(&mut self, lower: &str) -> [u8; 32] {
         self.seed(b"");
-        let lower = name.to_lowercase();
         let tag = self
             .key
             .as_ref()
             .map(|key| hmac::sign(key, lower.as_bytes()));
-        let first = tag.and_then(|tag| tag.as_ref().first_chunk().copied());
-        u64::from_be_bytes(first.unwrap_or_default())
+        let bytes = tag.and_then(|tag| tag.as_ref().first_chunk().copied());
+        bytes.unwrap_or_default()
     }
 
-    /// Returns a name as it is written.
+    /// Returns the number that stands for a name, ignoring case.
+    pub(crate) fn number(&mut self, name: &str) -> u64 {
+        let hash = self.hash(&name.to_lowercase());
+        u64::from_be_bytes(*hash.first_chunk().unwrap_or(&[0; 8]))
+    }
+
+    /// Returns the name of a user or a share as it is written.
     pub(crate) fn written(&mut self, name: &str) -> String {
+        self.written_as(name, |_| DIGITS)
+    }
+
+    /// Returns a name as it is written. `digits` says how many the hash of a name has that is
+    /// so many units of UTF-16 long.
+    fn written_as(&mut self, name: &str, digits: impl Fn(usize) -> usize) -> String {
         if self.treatment == NameTreatment::Keep || PUBLIC.contains(&name) {
             return name.to_owned();
         }
-        format!("{:016x}", self.number(name))
+        let lower = name.to_lowercase();
+        let all = self.hash(&lower);
+        let all = all.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+        let written = all.cycle().take(digits(lower.encode_utf16().count()));
+        written
+            .filter_map(|digit| char::from_digit(digit.into(), 16))
+            .collect()
     }
 
     /// Returns a pattern as it is written: wildcards stay.
@@ -87,13 +109,14 @@ impl NameWriter {
         self.in_parts(name, &RESERVED)
     }
 
-    /// Returns a text whose parts between these characters are written as names.
+    /// Returns a text whose parts between these characters are written as names of files. They
+    /// keep their lengths: as many names as recorded fit into an answer of a listing.
     fn in_parts(&mut self, text: &str, kept: &[char]) -> String {
         let parts = text.split_inclusive(kept);
         let mut text = String::new();
         for part in parts {
             let name = part.trim_end_matches(kept);
-            text += &self.written(name);
+            text += &self.written_as(name, |units| units.max(FILE_DIGITS_MIN));
             text += &part[name.len()..];
         }
         text
@@ -166,7 +189,11 @@ impl PathTable {
         }
         let node = self.add(PathNode {
             parent,
-            name: names.file(name).into(),
+            name: match parent {
+                Some(_) => names.file(name).into(),
+                // A share, which is selected by its hash.
+                None => names.written(name).into(),
+            },
             ..PathNode::default()
         });
         match node {
@@ -230,7 +257,7 @@ mod tests {
         let hidden = names.written("Secret.docx");
         assert_eq!(hidden, names.written("SECRET.DOCX"));
         assert_ne!(hidden, names.written("Other.docx"));
-        assert_eq!(hidden.len(), 16);
+        assert_eq!(hidden.len(), DIGITS);
         assert_eq!(names.written("IPC$"), "IPC$");
         let pattern = names.pattern("*.docx");
         assert!(
@@ -238,16 +265,36 @@ mod tests {
             "{pattern}"
         );
         assert_eq!(names.pattern("*"), "*");
-        let streams = ["Secret.docx:one:$DATA", "Secret.docx:two", "Secret.docx*"];
-        let [typed, plain, wild] = streams.map(|name| names.file(name));
-        assert!(typed.starts_with(&format!("{hidden}:")) && typed.ends_with(":$DATA"));
-        assert!(plain.starts_with(&format!("{hidden}:")) && !plain.contains("two"));
-        assert_eq!(wild, format!("{hidden}*"));
         let mut other = NameWriter::new(NameTreatment::Hash);
         other.seed(b"second");
         assert_ne!(hidden, other.written("Secret.docx"));
         let mut kept = NameWriter::new(NameTreatment::Keep);
         assert_eq!(kept.written("Secret.docx"), "Secret.docx");
+    }
+
+    #[test]
+    fn the_hash_of_a_file_has_the_length_of_its_name() {
+        let mut names = NameWriter::new(NameTreatment::Hash);
+        let hidden = names.file("Secret.docx");
+        assert_eq!(hidden.len(), "Secret.docx".len());
+        assert_eq!(hidden, names.pattern("SECRET.DOCX"));
+        let long = "ü".repeat(255);
+        for (name, len) in [
+            ("a", 8),
+            ("12345678", 8),
+            ("𝄞.123456789", 12),
+            (&long[..], 255),
+        ] {
+            assert_eq!(names.file(name).len(), len, "{name}");
+        }
+        let streams = ["Secret.docx:one:$DATA", "Secret.docx:two", "Secret.docx*"];
+        let [typed, plain, wild] = streams.map(|name| names.file(name));
+        assert!(typed.starts_with(&format!("{hidden}:")) && typed.ends_with(":$DATA"));
+        assert!(plain.starts_with(&format!("{hidden}:")) && !plain.contains("two"));
+        assert_eq!(wild, format!("{hidden}*"));
+        let mut paths = PathTable::default();
+        paths.child(None, "bench", &mut names);
+        assert_eq!(*paths.nodes[0].name, *names.written("bench"));
     }
 
     #[test]
