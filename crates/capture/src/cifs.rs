@@ -156,7 +156,7 @@ pub(crate) struct CifsRequestFields {
     pub(crate) length: Option<u64>,
     /// Subcommand of a transaction in the upper half, its information level in the lower.
     pub(crate) level: Option<u32>,
-    /// Flags of a lock as in SMB2.
+    /// Flags of a WRITE or a LOCK as in SMB2.
     pub(crate) flags: Option<u32>,
     /// The names that a listing asks for at most.
     pub(crate) value: Option<u64>,
@@ -208,6 +208,8 @@ pub(crate) fn cifs_request(
         cifs_code::WRITE_ANDX => {
             asked.file = fields.u16(words + 4);
             asked.offset = wide(fields, words + 6, words + 24, count >= 14);
+            // WriteMode has write-through where SMB2 has it.
+            asked.flags = fields.u16(words + 14).map(|mode| u32::from(mode & 1));
             let high = fields.u16(words + 18).map(u64::from);
             asked.length = high
                 .zip(fields.u16(words + 20))

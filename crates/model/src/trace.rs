@@ -357,7 +357,7 @@ impl Trace {
             } => format!("\"{}\" class {class} {length} bytes ", path(pattern)),
             Record::RenameOpen { to, .. } => format!("\"{}\" ", path(to)),
             Record::MarkDeleted { is_pending, .. } => format!("{} ", u8::from(is_pending)),
-            Record::Close(_) | Record::Flush(_) | Record::SetSecurity(_) | Record::Echo => {
+            Record::Close { .. } | Record::Flush(_) | Record::SetSecurity(_) | Record::Echo => {
                 String::new()
             }
         };

@@ -36,6 +36,8 @@ pub(super) fn compound(lines: &[TraceLine]) -> Option<&[TraceLine]> {
         .then_some(all)
         .filter(|all| all.iter().all(|line| status(line).is_some()))
         .filter(|all| all[len - 1].command == "close")
+        // One operation by name does not ask for attributes.
+        .filter(|all| all[len - 1].flags.unwrap_or(0) == 0)
 }
 
 /// Returns the status of a compound: its first one that is not a success.

@@ -7,6 +7,7 @@ use smbench_protocol::NtStatus;
 use smbench_protocol::command::create::OplockLevel;
 use smbench_protocol::command::create_context::CreateContext;
 use smbench_protocol::command::lease::{LeaseKey, LeaseState};
+use smbench_protocol::command::read::read_flags;
 
 use super::cifs_step;
 use crate::trace::{TraceCreate, TraceDurable, TraceLine};
@@ -152,6 +153,16 @@ pub(super) fn of_command<'a>(
         }
         other => return Err(other.to_owned()),
     })
+}
+
+/// Returns the flags of a READ, a WRITE or a CLOSE that a replay sends.
+pub(super) fn flags(line: &TraceLine) -> u8 {
+    let recorded = line.flags.unwrap_or(0) as u8;
+    match line.command.as_str() {
+        // A replay does not ask for compressed answers.
+        "read" => recorded & read_flags::UNBUFFERED,
+        _ => recorded,
+    }
 }
 
 fn lock<'a>(line: &TraceLine, handle: Handle, length: u64) -> Result<Step<'a>, String> {

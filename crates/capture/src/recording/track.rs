@@ -257,6 +257,7 @@ impl<'a> Track<'a> {
                 self.builder.skip(&format!("create context {context}"));
             }
         }
+        self.builder.flags(step::flags(line));
         self.times.push(RequestTime::between(line, line));
         let of_compound = line.group.zip(line.handle);
         let is_related = line.create.is_none() && !line.command.starts_with("cifs_");

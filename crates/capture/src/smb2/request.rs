@@ -79,20 +79,20 @@ pub(crate) fn request(command: u16, message: &[u8]) -> RequestFields {
             asked.target = name.map_or(RequestTarget::None, RequestTarget::Name);
             asked.create = create(fields);
         }
-        code::CLOSE => asked.target = file(72),
-        code::FLUSH => asked.target = file(72),
-        code::READ => {
-            asked.target = file(80);
-            asked.offset = fields.u64(72);
-            asked.length = fields.u32(68).map(u64::from);
-            asked.flags = fields.u8(67).map(u32::from);
-            asked.value = fields.u32(96).filter(|&least| least > 0).map(u64::from);
+        code::CLOSE => {
+            asked.target = file(72);
+            asked.flags = fields.u16(66).map(u32::from);
         }
-        code::WRITE => {
+        code::FLUSH => asked.target = file(72),
+        code::READ | code::WRITE => {
             asked.target = file(80);
             asked.offset = fields.u64(72);
             asked.length = fields.u32(68).map(u64::from);
             asked.flags = fields.u32(108);
+            if command == code::READ {
+                asked.flags = fields.u8(67).map(u32::from);
+                asked.value = fields.u32(96).filter(|&least| least > 0).map(u64::from);
+            }
         }
         code::LOCK => {
             asked.target = file(72);

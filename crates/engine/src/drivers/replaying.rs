@@ -167,7 +167,10 @@ impl<H> Replaying<H> {
         let operation = &call.operation;
         let trace = &self.clients[call.member].trace;
         match *trace.record(operation.action) {
-            Record::Create { .. } if operation.kind == OpKind::Close => Record::Close(None),
+            Record::Create { .. } if operation.kind == OpKind::Close => Record::Close {
+                handle: None,
+                flags: 0,
+            },
             record => record,
         }
     }

@@ -150,7 +150,7 @@ proptest! {
                         prop_assert_eq!(open.insert(handle, path), None);
                     }
                 }
-                Record::Close(handle) => prop_assert!(open.remove(&handle.unwrap()).is_some()),
+                Record::Close { handle, .. } => prop_assert!(open.remove(&handle.unwrap()).is_some()),
                 Record::Read { handle, offset, length, .. } => {
                     let path = open[&handle.unwrap()];
                     let made = trace.prepared.made.iter().find(|(made, _)| *made == path);

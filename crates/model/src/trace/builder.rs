@@ -166,6 +166,16 @@ impl Builder {
         }
     }
 
+    /// Gives flags to the last record, if it is a READ, a WRITE or a CLOSE.
+    pub fn flags(&mut self, recorded: u8) {
+        if let Some(
+            Record::Read { flags, .. } | Record::Write { flags, .. } | Record::Close { flags, .. },
+        ) = self.records.last_mut()
+        {
+            *flags = recorded;
+        }
+    }
+
     /// Puts the last record into one frame with the record before.
     pub fn join(&mut self) {
         self.joined
@@ -306,7 +316,8 @@ impl Builder {
         if let Some(&last) = self.times.last() {
             self.times.push(last);
         }
-        self.records.push(Record::Close(Some(open.number)));
+        let handle = Some(open.number);
+        self.records.push(Record::Close { handle, flags: 0 });
         self.ends.push(end);
         self.summary.closed += 1;
         Ok(())

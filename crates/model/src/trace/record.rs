@@ -75,18 +75,26 @@ pub enum Record {
         handle: Option<HandleNumber>,
         detail: Option<DetailNumber>,
     },
-    Close(Option<HandleNumber>),
+    Close {
+        handle: Option<HandleNumber>,
+        /// Flags of the CLOSE (MS-SMB2 2.2.15).
+        flags: u8,
+    },
     Read {
         handle: Option<HandleNumber>,
         offset: u64,
         length: u32,
         returned: u32,
+        /// Flags of the READ (MS-SMB2 2.2.19).
+        flags: u8,
     },
     Write {
         handle: Option<HandleNumber>,
         offset: u64,
         length: u32,
         written: u32,
+        /// Flags of the WRITE (MS-SMB2 2.2.21).
+        flags: u8,
     },
     Flush(Option<HandleNumber>),
     Lock {
@@ -174,7 +182,7 @@ impl Record {
     pub const fn verb(&self) -> Verb {
         match self {
             Self::Create { .. } => Verb::Create,
-            Self::Close(_) => Verb::Close,
+            Self::Close { .. } => Verb::Close,
             Self::Read { .. } => Verb::Read,
             Self::Write { .. } => Verb::Write,
             Self::Flush(_) => Verb::Flush,
@@ -209,7 +217,7 @@ impl Record {
     pub const fn handle(&self) -> Option<HandleNumber> {
         match *self {
             Self::Create { handle, .. }
-            | Self::Close(handle)
+            | Self::Close { handle, .. }
             | Self::Read { handle, .. }
             | Self::Write { handle, .. }
             | Self::Flush(handle)

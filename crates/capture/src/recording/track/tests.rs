@@ -1,3 +1,5 @@
+use smbench_model::trace::Record;
+
 use super::*;
 use crate::trace::TraceCreate;
 
@@ -141,4 +143,40 @@ fn an_open_that_a_read_only_file_refused_is_left_out_by_name() {
     assert_eq!(track.of_lines, [0..1, 2..3]);
     let what = "opens of read-only files: a replay makes none".to_owned();
     assert_eq!(track.skipped, [(what, 1)].into());
+}
+
+#[test]
+fn reads_writes_and_closes_have_their_flags() {
+    let tree = RecordedTree::new(vec![serde_json::from_str(r#"{"name":"share"}"#).unwrap()]);
+    let line = |number: u64, command: &str, flags| TraceLine {
+        number,
+        at_ns: 10 * number,
+        took_ns: Some(5),
+        command: command.to_owned(),
+        path: Some(1),
+        handle: Some(1),
+        length: Some(8),
+        flags: Some(flags),
+        create: (command == "create").then(TraceCreate::default),
+        status: Some("STATUS_SUCCESS".to_owned()),
+        ..TraceLine::default()
+    };
+    let lines = vec![
+        line(1, "create", 0),
+        // The answer may be compressed.
+        line(2, "read", 3),
+        line(3, "write", 3),
+        line(4, "cifs_write_andx", 1),
+        line(5, "close", 1),
+    ];
+    let mut track = Track::new(1, lines, Duration::from_secs(1));
+    track.add(&tree);
+    let trace = track.finish("captured", &[0; 32], &mut BTreeMap::new());
+    let flags = trace.records.iter().filter_map(|record| match *record {
+        Record::Read { flags, .. } | Record::Write { flags, .. } | Record::Close { flags, .. } => {
+            Some(flags)
+        }
+        _ => None,
+    });
+    assert_eq!(flags.collect::<Vec<_>>(), [1, 3, 1, 1]);
 }

@@ -18,6 +18,7 @@ use smbench_protocol::cifs::{FileNumber, TRANSACTION_DATA_MAX};
 use smbench_protocol::command::WireName;
 use smbench_protocol::command::create::{CreateRequest, OplockLevel};
 use smbench_protocol::command::query_directory::DirectoryClass;
+use smbench_protocol::command::write::write_flags;
 use smbench_protocol::connection::NoCredit;
 use smbench_protocol::{FileId, NtStatus, ProtocolError};
 
@@ -82,9 +83,9 @@ impl CifsEncode for CifsTrace {
         };
         match record {
             Record::Read { .. } => to.read(file, operation),
-            Record::Write { .. } => to.write(file, operation, WriteMode::Buffered, data),
+            Record::Write { flags, .. } => to.write(file, operation, write_mode(flags), data),
             Record::Flush(_) => to.flush(file),
-            Record::Close(_) => to.close(file),
+            Record::Close { .. } => to.close(file),
             Record::Lock { .. } => to.lock(file, CifsLock::Exclusive, operation),
             Record::Echo
             | Record::Query { .. }
@@ -148,6 +149,15 @@ impl CifsEncode for CifsTrace {
                 Ok(None)
             }
         }
+    }
+}
+
+/// Returns the mode of a WRITE with these flags of SMB2.
+const fn write_mode(flags: u8) -> WriteMode {
+    if flags as u32 & write_flags::WRITE_THROUGH == 0 {
+        WriteMode::Buffered
+    } else {
+        WriteMode::Through
     }
 }
 

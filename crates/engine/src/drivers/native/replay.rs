@@ -86,10 +86,13 @@ impl Encode for TraceEncoder {
         let to = group.to(links, call, out);
         group.places[slot].caching = CachingNews::None;
         let sent = match record {
-            Record::Read { .. } => to.read(file, operation, 0),
-            Record::Write { .. } => to.write(file, operation, 0, data),
+            Record::Read { flags, .. } => to.read(file, operation, flags),
+            Record::Write { flags, .. } => to.write(file, operation, flags.into(), data),
             Record::Flush(_) => to.flush(file),
-            Record::Close(_) => to.close(file),
+            Record::Close { flags, .. } => {
+                let close = captured::close(file, flags);
+                to.request(Command::Close, |out| close.encode(out))
+            }
             Record::Lock { flags, .. } => to.lock(file, operation, flags.into()),
             Record::Unlock { .. } => to.lock(file, operation, lock_flags::UNLOCK),
             Record::QueryFile { level, .. } => to.query_recorded(InfoType::File, level, file),

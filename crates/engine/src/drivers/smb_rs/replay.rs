@@ -127,10 +127,10 @@ impl Caller for TraceCaller {
             Record::Read { length: 0, .. } | Record::Write { length: 0, .. } => {
                 unsent(slot, NtStatus::SUCCESS)
             }
-            Record::Read { .. } => calls::read(call, file, 0, buffers),
+            Record::Read { flags, .. } => calls::read(call, file, flags, buffers),
             Record::Write { .. } => calls::write(call, file, data),
             Record::Flush(_) => calls::flush(slot, file),
-            Record::Close(_) => {
+            Record::Close { .. } => {
                 handle.is_open = false;
                 running(slot, async move {
                     file.close().await?;

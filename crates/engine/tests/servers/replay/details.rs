@@ -10,7 +10,7 @@ use smbench_model::generator::DriverKind;
 use smbench_model::kind::OpKind;
 use smbench_model::profile::Profile;
 use smbench_model::spec::{GeneratorSpec, RunOptions, SessionsSpec, Spec, WorkSpec};
-use smbench_model::trace::{Builder, CreateDetail, RecordOrder, Step};
+use smbench_model::trace::{Builder, CreateDetail, Record, RecordOrder, Step};
 use smbench_protocol::command::create::options::{FILE_DIRECTORY_FILE, FILE_NON_DIRECTORY_FILE};
 use smbench_protocol::command::create::{OplockLevel, access, attributes};
 use smbench_protocol::command::create_context::CreateContext;
@@ -120,7 +120,7 @@ fn caching() -> [CreateDetail; 3] {
 }
 
 #[test]
-fn a_create_has_its_recorded_contexts() {
+fn requests_have_their_recorded_contexts_and_flags() {
     if let Err(skip) = require(&[TSHARK]) {
         return eprintln!("{skip}");
     }
@@ -137,10 +137,25 @@ fn a_create_has_its_recorded_contexts() {
         };
         trace.push(&create, NtStatus::SUCCESS, None).unwrap();
         trace.detail(detail);
-        let close = Step::Close(1);
-        trace.push(&close, NtStatus::SUCCESS, None).unwrap();
+        let (handle, offset, length) = (1, 0, 10);
+        let write = Step::Write {
+            handle,
+            offset,
+            length,
+            written: length,
+        };
+        let read = Step::Read {
+            handle,
+            offset,
+            length,
+            returned: length,
+        };
+        for (step, flags) in [(write, 3), (read, 1), (Step::Close(handle), 1)] {
+            trace.push(&step, NtStatus::SUCCESS, None).unwrap();
+            trace.flags(flags);
+        }
     }
-    let recording = trace.finish("captured".to_owned(), 6, [9; 32]).into();
+    let recording = trace.finish("captured".to_owned(), 12, [9; 32]).into();
     let profile = Profile {
         recording: Some(Arc::new(recording)),
         ..Profile::from_spec("captured", Spec::default())
@@ -163,6 +178,15 @@ fn a_create_has_its_recorded_contexts() {
     });
     let asked = details.filter(|detail| detail.oplock != Some(OplockLevel::None));
     assert_eq!(asked.cloned().collect::<Vec<_>>(), caching());
+    let records =
+        (0..captured.clients_per_copy()).flat_map(|client| &captured.track(client).records);
+    let flags = records.filter_map(|record| match *record {
+        Record::Read { flags, .. } | Record::Write { flags, .. } | Record::Close { flags, .. } => {
+            Some(flags).filter(|&flags| flags > 0)
+        }
+        _ => None,
+    });
+    assert_eq!(flags.collect::<Vec<_>>(), [3, 1, 1].repeat(3));
     let skipped = &captured.summary().skipped;
     let unsent = skipped.keys().filter(|what| what.contains("context"));
     assert_eq!(unsent.count(), 0, "{skipped:?}");

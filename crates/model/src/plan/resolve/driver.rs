@@ -202,8 +202,9 @@ fn not_called(action: &Action) -> Option<String> {
 fn not_replayed(record: &Record) -> Option<String> {
     let verb = record.verb();
     match *record {
+        Record::Write { flags: 1.., .. } => Some(format!("flags of verb {verb}")),
         Record::Create { .. }
-        | Record::Close(_)
+        | Record::Close { .. }
         | Record::Read { .. }
         | Record::Write { .. }
         | Record::Flush(_)

@@ -40,7 +40,7 @@ impl Builder {
             Step::Close(of) => {
                 let handle = self.handles.number(of, status)?;
                 self.handles.close(of);
-                Record::Close(handle)
+                Record::Close { handle, flags: 0 }
             }
             Step::Read {
                 handle,
@@ -183,6 +183,7 @@ impl Builder {
             offset,
             length,
             returned,
+            flags: 0,
         })
     }
 
@@ -207,6 +208,7 @@ impl Builder {
             offset,
             length,
             written,
+            flags: 0,
         })
     }
 

@@ -4,6 +4,7 @@ use smbench_model::sessions::Caching;
 use smbench_model::trace::{CreateDetail, QueriedInfo, Record};
 use smbench_protocol::FileId;
 use smbench_protocol::command::WireName;
+use smbench_protocol::command::close::CloseRequest;
 use smbench_protocol::command::create::OplockLevel;
 use smbench_protocol::command::create_context::CreateContext;
 use smbench_protocol::command::lease::LeaseState;
@@ -54,6 +55,14 @@ pub(super) fn caching(
         None => (OplockLevel::None, None),
     };
     CreateCaching { oplock, lease }
+}
+
+/// Returns a CLOSE with its recorded flags.
+pub(super) fn close(file_id: FileId, flags: u8) -> CloseRequest {
+    CloseRequest {
+        file_id,
+        flags: flags.into(),
+    }
 }
 
 /// Returns a query of a capture about an open file.

@@ -3,7 +3,6 @@
 use smbench_model::action::SetClass;
 use smbench_model::trace::Record;
 use smbench_protocol::FileId;
-use smbench_protocol::command::close::CloseRequest;
 use smbench_protocol::command::create::CreateRequest;
 use smbench_protocol::command::flush::FlushRequest;
 use smbench_protocol::command::lock::{LockElement, LockRequest, lock_flags};
@@ -122,22 +121,19 @@ impl GroupState<TraceEncoder> {
         self.places[tag as usize].caching = CachingNews::None;
         let set_info = match record {
             Record::Create { .. } => return self.add_create(chain, call, record),
-            Record::Close(_) => {
-                let close = CloseRequest {
-                    file_id: file,
-                    flags: 0,
-                };
+            Record::Close { flags, .. } => {
+                let close = captured::close(file, flags);
                 return chain.request(Command::Close, 1, tag, |out| close.encode(out));
             }
-            Record::Read { .. } => return chain.read(tag, &read(file, operation, 0)),
-            Record::Write { .. } => {
+            Record::Read { flags, .. } => return chain.read(tag, &read(file, operation, flags)),
+            Record::Write { flags, .. } => {
                 let (own, rest) = data.split_at(operation.length as usize);
                 *data = rest;
                 let write = WriteRequest {
                     file_id: file,
                     offset: operation.offset,
                     length: operation.length,
-                    flags: 0,
+                    flags: flags.into(),
                 };
                 return chain.write(tag, &write, |out| out.extend_from_slice(own));
             }
