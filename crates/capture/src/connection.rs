@@ -10,6 +10,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use self::cifs::CifsState;
 use self::smb2::Smb2State;
+use crate::cifs::{ForeignCifsHeader, cifs_code};
 use crate::cutter::{CapturedMessage, LongBytes, MessageSink, Sealed};
 use crate::fields::Fields;
 use crate::keys::Sender;
@@ -17,6 +18,7 @@ use crate::ledger::{CaptureLedger, OpenLogon, OpenRequest};
 use crate::names::NodeNumber;
 use crate::opens::OpenOwner;
 use crate::sessions::SessionNumber;
+use crate::smb2::{Smb2Header, code};
 use crate::tcp::Moment;
 
 /// What of a connection waits for the other direction. That may be missing in a capture.
@@ -209,7 +211,8 @@ impl MessageSink for Receiver<'_> {
         if message.is_cut {
             self.ledger.tally.unreadable.cut_messages += 1;
         }
-        self.ledger.names.seed(message.bytes);
+        let names = &mut self.ledger.names;
+        names.seed(message.bytes, || ends_logon(message.bytes));
         match message.bytes.first() {
             Some(0xfd) => self.encrypted(message),
             _ => self.plain(message),
@@ -227,6 +230,20 @@ impl MessageSink for Receiver<'_> {
     fn long(&mut self) -> &mut LongBytes {
         &mut self.ledger.long
     }
+}
+
+/// Returns whether a message is the answer that ends a log-on.
+fn ends_logon(message: &[u8]) -> bool {
+    let of_smb2 = Smb2Header::read(message).is_some_and(|header| {
+        header.is_answer() && header.command == code::SESSION_SETUP && header.status == 0
+    });
+    let of_cifs = || {
+        ForeignCifsHeader::read(message).is_some_and(|header| {
+            let is_setup = header.command == cifs_code::SESSION_SETUP_ANDX;
+            header.is_answer && is_setup && header.status == 0
+        })
+    };
+    of_smb2 || of_cifs()
 }
 
 impl Receiver<'_> {

@@ -1,11 +1,12 @@
 //! Names of users, shares and files: as recorded, or in their place a hash.
 //!
-//! The key of the hashes comes from the first message of the capture. So the same capture
-//! gives the same hashes, and nobody without the capture can try names.
+//! The key of the hashes comes from the messages of the capture up to the end of the first
+//! log-on. They have random numbers of the server. So the same capture gives the same hashes,
+//! and nobody without the capture can try names.
 
 use std::collections::HashMap;
 
-use aws_lc_rs::hmac;
+use aws_lc_rs::{digest, hmac};
 
 use crate::distinct::DistinctCount;
 
@@ -41,36 +42,54 @@ const RESERVED: [char; 7] = ['*', '?', '<', '>', '"', ':', '|'];
 const DIGITS: usize = 16;
 /// The fewest digits of the hash of a file. With fewer, too many names would have the same.
 const FILE_DIGITS_MIN: usize = 8;
+/// Bytes of messages that the key comes from, at most.
+const KEY_BYTES_MAX: usize = 1 << 20;
 
 /// Writes names.
 pub(crate) struct NameWriter {
     treatment: NameTreatment,
+    /// The messages so far, until there is a key.
+    seen: digest::Context,
+    seen_bytes: usize,
     key: Option<hmac::Key>,
 }
 
 impl NameWriter {
-    pub(crate) const fn new(treatment: NameTreatment) -> Self {
+    pub(crate) fn new(treatment: NameTreatment) -> Self {
         Self {
             treatment,
+            seen: digest::Context::new(&digest::SHA256),
+            seen_bytes: 0,
             key: None,
         }
     }
 
-    /// Takes the key from a message, if there is none yet.
-    pub(crate) fn seed(&mut self, message: &[u8]) {
-        self.key
-            .get_or_insert_with(|| hmac::Key::new(hmac::HMAC_SHA256, message));
+    /// Adds a message to what the key comes from, as it was on the wire: keys that open it
+    /// change no hash. `is_last` says whether the key needs no further one.
+    pub(crate) fn seed(&mut self, message: &[u8], is_last: impl FnOnce() -> bool) {
+        if self.key.is_some() {
+            return;
+        }
+        self.seen.update(message);
+        self.seen_bytes += message.len();
+        if self.seen_bytes >= KEY_BYTES_MAX || is_last() {
+            self.key();
+        }
+    }
+
+    /// Returns the key. From now on it stays the same.
+    fn key(&mut self) -> &hmac::Key {
+        let seen = &self.seen;
+        self.key.get_or_insert_with(|| {
+            let seen = seen.clone().finish();
+            hmac::Key::new(hmac::HMAC_SHA256, seen.as_ref())
+        })
     }
 
     /// Returns the hash of a name without capital letters.
     fn hash(&mut self, lower: &str) -> [u8; 32] {
-        self.seed(b"");
-        let tag = self
-            .key
-            .as_ref()
-            .map(|key| hmac::sign(key, lower.as_bytes()));
-        let bytes = tag.and_then(|tag| tag.as_ref().first_chunk().copied());
-        bytes.unwrap_or_default()
+        let tag = hmac::sign(self.key(), lower.as_bytes());
+        tag.as_ref().first_chunk().copied().unwrap_or_default()
     }
 
     /// Returns the number that stands for a name, ignoring case.
@@ -252,8 +271,6 @@ mod tests {
     #[test]
     fn a_hash_stands_for_each_name_whatever_its_case() {
         let mut names = NameWriter::new(NameTreatment::Hash);
-        names.seed(b"first");
-        names.seed(b"second");
         let hidden = names.written("Secret.docx");
         assert_eq!(hidden, names.written("SECRET.DOCX"));
         assert_ne!(hidden, names.written("Other.docx"));
@@ -265,11 +282,38 @@ mod tests {
             "{pattern}"
         );
         assert_eq!(names.pattern("*"), "*");
-        let mut other = NameWriter::new(NameTreatment::Hash);
-        other.seed(b"second");
-        assert_ne!(hidden, other.written("Secret.docx"));
         let mut kept = NameWriter::new(NameTreatment::Keep);
         assert_eq!(kept.written("Secret.docx"), "Secret.docx");
+    }
+
+    #[test]
+    fn the_key_comes_from_all_messages_up_to_the_end_of_a_log_on() {
+        let hidden = |messages: &[(&[u8], bool)], later: &[u8]| {
+            let mut names = NameWriter::new(NameTreatment::Hash);
+            for (message, is_last) in messages {
+                names.seed(message, || *is_last);
+            }
+            let hidden = names.written("Secret.docx");
+            names.seed(later, || true);
+            assert_eq!(hidden, names.written("Secret.docx"));
+            hidden
+        };
+        let [first, second, third]: [&[u8]; 3] = [b"first", b"second", b"third"];
+        let sealed = hidden(&[(first, false), (second, true)], b"");
+        assert_eq!(
+            sealed,
+            hidden(&[(first, false), (second, true), (third, false)], b"")
+        );
+        // Without the end of a log-on, it ends with the first name.
+        assert_eq!(sealed, hidden(&[(first, false), (second, false)], third));
+        assert_ne!(sealed, hidden(&[(first, false), (third, true)], b""));
+        assert_ne!(sealed, hidden(&[(first, true)], b""));
+        let much = vec![0; KEY_BYTES_MAX];
+        let much = &much[..];
+        assert_eq!(
+            hidden(&[(much, false), (first, false)], b""),
+            hidden(&[(much, false), (second, false)], b"")
+        );
     }
 
     #[test]

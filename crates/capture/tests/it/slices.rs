@@ -7,7 +7,7 @@ use smbench_capture::{
     CaptureImport, CaptureSummary, ImportOptions, NameTreatment, SliceBegin, first_time_ns,
 };
 
-use crate::packets::{fixture, fixture_path, pcap};
+use crate::packets::{Packet, fixture, fixture_path, pcap};
 
 const NAME: &str = "smbclient-3.1.1-unsigned.pcap";
 const DAY: Duration = Duration::from_secs(86_400);
@@ -89,6 +89,34 @@ fn names_are_hashed_unless_they_are_kept() {
     );
     // The same capture has the same hashes.
     assert_eq!(hashed, read(ImportOptions::default()).to_json());
+}
+
+#[test]
+fn hashes_depend_on_the_challenge_of_the_server() {
+    const CHALLENGE_MESSAGE: &[u8] = b"NTLMSSP\0\x02\0\0\0";
+    for name in [NAME, "smbclient-cifs-signed.pcap"] {
+        let mut packets = fixture(name);
+        let users = |packets: &[Packet]| {
+            let mut import = CaptureImport::new(ImportOptions::default());
+            import.read(name, &pcap(1, packets)[..]).unwrap();
+            let users = import.finish().unwrap().summary.users;
+            users.into_keys().collect::<Vec<_>>()
+        };
+        let before = users(&packets);
+        assert_eq!(before, users(&packets));
+        let changed = packets.iter_mut().any(|packet| {
+            let mut parts = packet.bytes.windows(CHALLENGE_MESSAGE.len());
+            let at = parts.position(|part| part == CHALLENGE_MESSAGE);
+            if let Some(at) = at {
+                packet.bytes[at + 24] ^= 1;
+            }
+            at.is_some()
+        });
+        assert!(changed, "{name}");
+        let after = users(&packets);
+        assert_eq!((before.len(), after.len()), (1, 1), "{name}");
+        assert_ne!(before, after, "{name}");
+    }
 }
 
 #[test]
