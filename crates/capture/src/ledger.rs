@@ -50,6 +50,8 @@ pub(crate) struct OpenLogon {
     pub(crate) mechanism: Option<&'static str>,
     /// The id of the session that the server ends for it.
     pub(crate) previous: u64,
+    /// It adds a connection to a session.
+    pub(crate) is_binding: bool,
     pub(crate) user: Option<String>,
     /// The hash over its messages, if keys were given.
     pub(crate) preauth: Option<PreauthHash>,

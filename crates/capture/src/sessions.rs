@@ -23,8 +23,8 @@ pub(crate) struct SessionRecord {
     pub(crate) is_of_user: bool,
     /// Requests in the slice.
     pub(crate) requests: u64,
-    /// Its id, which the server may give again after its end.
-    key: Option<SessionKey>,
+    /// Its id, at each address of the server. The server may give it again after its end.
+    keys: Vec<SessionKey>,
     /// Connections that have not ended.
     pub(crate) connections: u32,
     /// It was logged off, or ended in another way.
@@ -65,6 +65,21 @@ impl SessionTable {
         self.add(Some(key))
     }
 
+    /// Returns the session that a connection to this address joins: the one with this id at
+    /// another address of the server, if this one does not know it. Of several servers with
+    /// such a session, that of the newest is it.
+    pub(crate) fn joined(&mut self, server: IpAddr, id: u64) -> Option<SessionNumber> {
+        let key = SessionKey { server, id };
+        if !self.by_id.contains_key(&key) {
+            let elsewhere = self.by_id.iter().filter(|(other, _)| other.id == id);
+            if let Some(number) = elsewhere.map(|(_, &number)| number).max() {
+                self.by_id.insert(key, number);
+                self.all[number as usize].keys.push(key);
+            }
+        }
+        self.of(server, id)
+    }
+
     /// Adds a session of CIFS, whose ids are of a connection. Each is another one.
     pub(crate) fn add_of_connection(&mut self) -> Option<SessionNumber> {
         self.add(None)
@@ -81,7 +96,7 @@ impl SessionTable {
         if std::mem::replace(&mut record.is_over, true) {
             return None;
         }
-        if let Some(key) = &record.key {
+        for key in &record.keys {
             self.by_id.remove(key);
         }
         Some(record)
@@ -98,7 +113,7 @@ impl SessionTable {
         // The cast is safe: the number is bounded.
         let number = self.all.len() as SessionNumber;
         self.all.push(SessionRecord {
-            key,
+            keys: key.into_iter().collect(),
             ..SessionRecord::default()
         });
         if let Some(key) = key {
@@ -130,5 +145,23 @@ mod tests {
         assert_eq!(sessions.add_of_connection(), None);
         assert_eq!(sessions.add_of_connection(), None);
         assert_eq!(sessions.unkept.count(), 4);
+    }
+
+    #[test]
+    fn a_session_is_the_same_at_all_addresses_that_it_joined() {
+        let [first, second, other] = [1, 2, 3].map(|last| IpAddr::from([192, 0, 2, last]));
+        let mut sessions = SessionTable::default();
+        let session = sessions.of(first, 7);
+        assert_eq!(sessions.joined(second, 7), session);
+        assert_eq!(sessions.joined(second, 7), session);
+        assert_eq!(sessions.of(second, 7), session);
+        // Without joining, another server has a session of its own.
+        assert_ne!(sessions.of(other, 7), session);
+        assert_eq!(sessions.all.len(), 2);
+        // With its end, the id is free at both addresses.
+        assert!(sessions.end(session.unwrap()).is_some());
+        assert_eq!(sessions.find(first, 7), None);
+        assert_eq!(sessions.find(second, 7), None);
+        assert_eq!(sessions.joined(first, 8), Some(2));
     }
 }

@@ -296,7 +296,12 @@ impl Receiver<'_> {
             SUCCESS => {
                 self.state.logons.remove(&ids.session);
                 let server = self.state.server();
-                request.session = self.ledger.sessions.of(server, ids.session);
+                let sessions = &mut self.ledger.sessions;
+                request.session = if logon.is_binding {
+                    sessions.joined(server, ids.session)
+                } else {
+                    sessions.of(server, ids.session)
+                };
                 self.state.join(request.session, self.ledger);
                 Self::end_logon(&mut logon, bytes);
                 self.find_keys(request.session, ids.session, &logon);

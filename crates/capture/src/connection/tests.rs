@@ -129,3 +129,64 @@ fn answers_without_requests_are_kept_in_part() {
         (1, 1000, 0)
     );
 }
+
+const SESSION_SETUP: u16 = 1;
+const RESPONSE: u32 = 1;
+const SESSION: u64 = 0x1234;
+
+/// Makes a message of the session.
+fn message(command: u16, flags: u32, number: u64, body: &[u8]) -> Vec<u8> {
+    let mut bytes = vec![0; 64];
+    bytes[..4].copy_from_slice(b"\xFESMB");
+    bytes[4] = 64;
+    bytes[12..14].copy_from_slice(&command.to_le_bytes());
+    bytes[16..20].copy_from_slice(&flags.to_le_bytes());
+    bytes[24..32].copy_from_slice(&number.to_le_bytes());
+    bytes[40..48].copy_from_slice(&SESSION.to_le_bytes());
+    bytes.extend_from_slice(body);
+    bytes
+}
+
+/// Logs on to a server, and sends an ECHO.
+fn log_on(server: u8, setup_flags: u8, ledger: &mut CaptureLedger) {
+    let ends = [
+        ([192, 0, 2, 1], 50_000 + u16::from(server)).into(),
+        ([192, 0, 2, server], 445).into(),
+    ];
+    let mut state = SmbState::new(ends, Some(End::A));
+    let mut setup = vec![0; 24];
+    (setup[0], setup[2]) = (25, setup_flags);
+    for (from, bytes) in [
+        (End::A, message(SESSION_SETUP, 0, 1, &setup)),
+        (End::B, message(SESSION_SETUP, RESPONSE, 1, &[9, 0])),
+        (End::A, message(ECHO.into(), 0, 2, &[4, 0, 0, 0])),
+        (End::B, message(ECHO.into(), RESPONSE, 2, &[4, 0, 0, 0])),
+    ] {
+        let mut receiver = Receiver {
+            state: &mut state,
+            ledger: &mut *ledger,
+            from,
+        };
+        receiver.message(CapturedMessage {
+            bytes: &bytes,
+            wire_len: bytes.len(),
+            is_cut: false,
+            end: Moment::default(),
+        });
+    }
+}
+
+#[test]
+fn channels_to_several_addresses_of_a_server_are_one_session() {
+    const BINDING: u8 = 1;
+    let mut ledger = CaptureLedger::new(NameTreatment::Hash);
+    log_on(2, 0, &mut ledger);
+    log_on(3, BINDING, &mut ledger);
+    let [session] = &ledger.sessions.all[..] else {
+        panic!("{:?}", ledger.sessions.all);
+    };
+    assert_eq!((session.connections, session.requests), (2, 2));
+    // Another server may give the same id.
+    log_on(4, 0, &mut ledger);
+    assert_eq!(ledger.sessions.all.len(), 2);
+}

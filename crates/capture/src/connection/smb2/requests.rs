@@ -11,6 +11,9 @@ use crate::opens::OpenKey;
 use crate::smb2::{RequestFields, RequestTarget, Smb2Header, Smb2Ids, code, request};
 use crate::trace::TraceCreate;
 
+/// Where a SESSION_SETUP has its flags, and SMB2_SESSION_FLAG_BINDING (MS-SMB2 2.2.5).
+const SETUP_FLAGS: usize = 66;
+const BINDING: u8 = 1;
 /// Where a SESSION_SETUP names the session that it takes the place of (MS-SMB2 2.2.5).
 const PREVIOUS_SESSION: usize = 80;
 
@@ -59,6 +62,7 @@ impl Receiver<'_> {
             let mut logon = self.state.logging_on(ids.session, token(blob));
             // Of 0 there is no session.
             logon.previous = Fields(bytes).u64(PREVIOUS_SESSION).unwrap_or(0);
+            logon.is_binding = Fields(bytes).u8(SETUP_FLAGS).unwrap_or(0) & BINDING != 0;
             self.hash_logon_request(&mut logon, bytes);
             open.logon = Some(Box::new(logon));
         }
