@@ -59,6 +59,6 @@ pub use recording::{
 pub use summary::{
     CaptureDiff, CaptureSummary, CommandDiff, CommandSide, CommandSummary, ConcurrencyInterval,
     ConcurrencySummary, CountDiff, EncryptedSummary, JUDGED_ANSWERS_MIN, JUDGED_RATIO,
-    ServiceSummary, SourceSummary, TreeSummary, Trend, UnreadableSummary,
+    ServiceSummary, SourceSummary, TreeSummary, Trend, UnreadableSummary, read_summary,
 };
 pub use trace::{SessionLine, TraceCreate, TraceLine, TreeLine};

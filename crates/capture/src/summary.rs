@@ -4,10 +4,12 @@ mod diff;
 mod unreadable;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::net::IpAddr;
+use std::path::Path;
 
 use hdrhistogram::Histogram;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 pub use self::diff::{
     CaptureDiff, CommandDiff, CommandSide, CountDiff, JUDGED_ANSWERS_MIN, JUDGED_RATIO, Trend,
@@ -16,6 +18,7 @@ use self::unreadable::unreadable;
 pub use self::unreadable::{EncryptedSummary, UnreadableSummary};
 use crate::command::CommandKey;
 use crate::ledger::CaptureLedger;
+use crate::recording::{RecordingError, SUMMARY_FILE};
 use crate::sessions::SessionRecord;
 use crate::status::status_text;
 use crate::tally::{CommandTally, TallyInterval};
@@ -24,7 +27,7 @@ use crate::tally::{CommandTally, TallyInterval};
 const SCHEMA_VERSION: u32 = 1;
 
 /// The counts of a capture.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CaptureSummary {
     /// Version of the keys.
     pub schema_version: u32,
@@ -65,7 +68,7 @@ pub struct CaptureSummary {
 }
 
 /// What was read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourceSummary {
     /// Number of files.
     pub files: u64,
@@ -96,7 +99,7 @@ impl SourceSummary {
 }
 
 /// Counts of a command.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct CommandSummary {
     /// Request messages.
     pub requests: u64,
@@ -126,7 +129,7 @@ pub struct CommandSummary {
 }
 
 /// Service times in nanoseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ServiceSummary {
     /// The mean.
     pub mean: f64,
@@ -162,7 +165,7 @@ impl ServiceSummary {
 }
 
 /// Requests in flight. CHANGE_NOTIFY is left out, because it waits for others.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ConcurrencySummary {
     /// The largest number.
     pub max: u64,
@@ -176,7 +179,7 @@ pub struct ConcurrencySummary {
 }
 
 /// What happened in an interval.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConcurrencyInterval {
     /// Requests that were sent.
     pub requests: u64,
@@ -187,7 +190,7 @@ pub struct ConcurrencyInterval {
 }
 
 /// The names that occur.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TreeSummary {
     /// Different names, shares among them.
     pub names: u64,
@@ -265,6 +268,23 @@ impl CaptureSummary {
     #[must_use]
     pub fn to_json(&self) -> String {
         to_json(self)
+    }
+}
+
+/// Reads the summary in the folder that an import wrote.
+///
+/// # Errors
+/// If the file cannot be read, or is no summary.
+pub fn read_summary(folder: &Path) -> Result<CaptureSummary, RecordingError> {
+    let file = folder.join(SUMMARY_FILE);
+    let path = file.display().to_string();
+    match fs::read_to_string(file) {
+        Err(reason) => Err(RecordingError::Unreadable { path, reason }),
+        Ok(text) => serde_json::from_str(&text).map_err(|error| RecordingError::Malformed {
+            path,
+            line: error.line() as u64,
+            reason: error.to_string(),
+        }),
     }
 }
 

@@ -236,7 +236,7 @@ pub(crate) enum SchemaOf {
 pub(crate) enum ProfilesCommand {
     /// Print a profile as a template
     Show {
-        /// Built-in profile or .toml file
+        /// Built-in profile or .toml file, or trace:FOLDER, whose plan is printed
         #[arg(value_name = "NAME|FILE", value_parser = parse_profile)]
         name: String,
     },
@@ -244,7 +244,7 @@ pub(crate) enum ProfilesCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
-    /// Result document of `smbench run`, or the folder of a study
+    /// Result document of `smbench run`, or the folder of a study or of an imported capture
     #[arg(value_name = "RESULT|STUDY", value_parser = paths())]
     pub(crate) result: PathBuf,
     /// Print all tables: CPU use, every percentile, the operations at the peak

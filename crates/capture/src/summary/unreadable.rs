@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::ledger::CaptureLedger;
 
 /// What could not be read.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct UnreadableSummary {
     /// Messages that are encrypted, and for which there is no key.
     pub encrypted_messages: u64,
@@ -39,7 +39,7 @@ pub struct UnreadableSummary {
 }
 
 /// Encrypted messages of sessions that one key would open.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct EncryptedSummary {
     /// Name of the cipher; missing if the negotiation is not in the capture.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -48,7 +48,7 @@ pub struct EncryptedSummary {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
     /// What opens the messages.
-    pub opened_by: &'static str,
+    pub opened_by: String,
     /// Number of sessions.
     pub sessions: u64,
     /// Number of messages.
@@ -98,7 +98,7 @@ pub(super) fn unreadable(ledger: &CaptureLedger) -> UnreadableSummary {
                 |((cipher, user, opened_by), (sessions, messages))| EncryptedSummary {
                     cipher,
                     user,
-                    opened_by,
+                    opened_by: opened_by.to_owned(),
                     sessions,
                     messages,
                 },

@@ -6,6 +6,8 @@
 
 mod pcap;
 
+pub(super) use self::pcap::blocks_of_folder;
+
 use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::fs::{self, File};

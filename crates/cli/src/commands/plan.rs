@@ -37,7 +37,8 @@ pub(super) fn plan(args: &RunArgs) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-fn describe(request: &RunRequest) -> Result<String, Failure> {
+/// Returns the plan of a run, as lines of a label and a text.
+pub(super) fn describe(request: &RunRequest) -> Result<String, Failure> {
     let plan = &request.draft;
     let doc = PlanDoc::from(plan);
     let server = match request.server {

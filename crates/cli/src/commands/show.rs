@@ -1,8 +1,11 @@
-//! `smbench show`: prints a saved result, or the tables of a study.
+//! `smbench show`: prints a saved result, the tables of a study, or the summary of a capture.
 
+use smbench_capture::TRACE_FILE;
+use smbench_report::block::{self, Block};
 use smbench_report::text::{summary, to_markdown};
 use smbench_report::{RunDoc, Study, render};
 
+use super::import::blocks_of_folder;
 use crate::args::{Destination, ShowArgs, is_stdout_taken};
 use crate::failure::{Exit, Failure};
 use crate::files::{save_csv, write};
@@ -11,6 +14,9 @@ use crate::results::save_csv_iometer;
 use crate::study;
 
 pub(super) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
+    if args.result.join(TRACE_FILE).is_file() {
+        return show_capture(args);
+    }
     if args.result.is_dir() {
         return show_study(args);
     }
@@ -32,6 +38,29 @@ pub(super) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
     }
     if let Some(path) = &args.csv_iometer {
         save_csv_iometer(&[doc], path)?;
+    }
+    Ok(Exit::Done)
+}
+
+/// Shows the folder that an import of a capture wrote.
+fn show_capture(args: &ShowArgs) -> Result<Exit, Failure> {
+    let points = [
+        ("--csv", args.csv.is_some()),
+        ("--csv-iometer", args.csv_iometer.is_some()),
+    ];
+    if let Some((option, _)) = points.iter().find(|(_, is_given)| *is_given) {
+        return Err(Failure::Usage(format!(
+            "{option} is for the load points of a result, and {} is the folder of a capture",
+            args.result.display()
+        )));
+    }
+    let blocks = blocks_of_folder(&args.result)?;
+    if let Some(to) = &args.markdown {
+        let blocks: Vec<_> = blocks.iter().map(Block::to_markdown).collect();
+        write(to, &blocks.join("\n"))?;
+    }
+    if args.markdown != Some(Destination::Stdout) {
+        print(&block::to_text(&blocks))?;
     }
     Ok(Exit::Done)
 }

@@ -80,6 +80,44 @@ fn a_capture_becomes_a_summary_and_a_folder() {
 }
 
 #[test]
+fn a_folder_shows_its_summary_and_its_plan() {
+    let place = Place::new();
+    let file = fixture("smbclient-3.1.1-unsigned.pcap");
+    let printed = place.smbench(&["import", "pcap", &file]);
+    place
+        .smbench(&["import", "pcap", &file, "--out", "monday"])
+        .succeeded();
+    let shown = place.smbench(&["show", "monday/"]);
+    shown.succeeded();
+    assert_eq!(shown.stdout, printed.stdout);
+    let markdown = place.smbench(&["show", "monday", "--markdown", "-"]);
+    markdown.succeeded();
+    for part in ["- clients: 1\n", "| command "] {
+        assert!(
+            markdown.stdout.contains(part),
+            "{part} in {}",
+            markdown.stdout
+        );
+    }
+    place
+        .smbench(&["show", "monday", "--csv", "-"])
+        .failed_with(
+            2,
+            &["--csv is for the load points of a result, and monday is the folder of a capture"],
+        );
+    let plan = place.smbench(&["plan", "-p", "trace:monday"]);
+    plan.succeeded();
+    assert!(plan.stdout.contains("replay of monday"), "{}", plan.stdout);
+    let profile = place.smbench(&["profiles", "show", "trace:monday"]);
+    profile.succeeded();
+    assert_eq!(profile.stdout, plan.stdout);
+    fs::write(place.path("monday/summary.json"), "{}").unwrap();
+    place
+        .smbench(&["show", "monday"])
+        .failed_with(2, &["monday/summary.json, line 1: missing field "]);
+}
+
+#[test]
 fn several_files_and_standard_input_are_one_capture() {
     let place = Place::new();
     let files = [

@@ -11,10 +11,11 @@ use std::path::{Path, PathBuf};
 
 use smbench_capture::{
     CaptureDiff, CaptureError, CaptureImport, CaptureResult, CaptureSummary, ImportOptions,
-    KeyRing, first_time_ns,
+    KeyRing, first_time_ns, read_summary,
 };
+use smbench_formats::profile::ProfileError;
 use smbench_model::units::format_duration;
-use smbench_report::block;
+use smbench_report::block::{self, Block};
 
 use self::diff::DiffNames;
 use self::summary::instant;
@@ -150,6 +151,12 @@ fn summary_of(args: &PcapArgs, files: &[&Path]) -> Result<CaptureSummary, Failur
     let mut capture = begin(args)?;
     read_all(&mut capture, &in_order(files)?)?;
     Ok(finish(capture, args)?.summary)
+}
+
+/// Returns the summary in the folder that an import wrote.
+pub(in crate::commands) fn blocks_of_folder(folder: &Path) -> Result<Vec<Block>, Failure> {
+    let summary = read_summary(folder).map_err(ProfileError::from)?;
+    Ok(summary::blocks(&summary))
 }
 
 /// Shows a summary in all formats that are asked for. `wrote` names files.
