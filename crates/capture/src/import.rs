@@ -277,20 +277,23 @@ impl CaptureResult {
         distiller.map(Distiller::finish).unwrap_or_default()
     }
 
-    /// Writes a [`SessionLine`] for each session of the slice whose user is known, compressed
-    /// by gzip.
+    /// Writes a [`SessionLine`] for each session of the slice, compressed by gzip.
     ///
     /// # Errors
     /// The first error of the writer.
-    pub fn write_sessions(&self, out: impl Write + 'static) -> io::Result<()> {
+    pub fn write_sessions(&mut self, out: impl Write + 'static) -> io::Result<()> {
         let mut lines = LineWriter::new(Box::new(out));
-        for (number, session) in (1..).zip(&self.ledger.sessions.all) {
-            if let Some(user) = session.user.as_ref().filter(|_| session.requests > 0) {
-                lines.write(&SessionLine {
-                    session: number,
-                    user: user.clone(),
-                });
-            }
+        let CaptureLedger {
+            sessions, names, ..
+        } = &mut self.ledger;
+        let numbered = (1..).zip(&sessions.all);
+        for (number, session) in numbered.filter(|(_, session)| session.requests > 0) {
+            let client = session.client.map(|client| client.to_string());
+            lines.write(&SessionLine {
+                session: number,
+                client: client.map(|client| names.written(&client)),
+                user: session.user.clone(),
+            });
         }
         lines.finish()
     }

@@ -181,6 +181,7 @@ impl CaptureLedger {
         }
         if let Some(session) = self.sessions.get(request.session) {
             session.requests += 1;
+            session.client.get_or_insert(request.client);
         }
         if let Some(share) = request.share {
             *self.shares.entry(share).or_default() += 1;

@@ -179,7 +179,9 @@ fn users(folder: &str) -> Result<HashMap<u32, String>, RecordingError> {
         Err(RecordingError::Unreadable { reason, .. }) if reason.kind() == NotFound => Vec::new(),
         Err(error) => return Err(error),
     };
-    let users = lines.into_iter().map(|line| (line.session, line.user));
+    let users = lines
+        .into_iter()
+        .filter_map(|line| Some((line.session, line.user?)));
     Ok(users.collect())
 }
 

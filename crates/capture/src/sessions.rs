@@ -25,6 +25,8 @@ pub(crate) struct SessionRecord {
     pub(crate) requests: u64,
     /// Its id, at each address of the server. The server may give it again after its end.
     keys: Vec<SessionKey>,
+    /// The address that its first request in the slice came from.
+    pub(crate) client: Option<IpAddr>,
     /// Connections that have not ended.
     pub(crate) connections: u32,
     /// It was logged off, or ended in another way.

@@ -163,8 +163,12 @@ pub struct TreeLine<'a> {
 pub struct SessionLine {
     /// Number of the session, from 1.
     pub session: u32,
-    /// The user that logged on: name or hash.
-    pub user: String,
+    /// The address of the client: as recorded, or a hash; missing in folders of older imports.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client: Option<String>,
+    /// The user that logged on: name or hash; missing if that is not in the capture.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
 }
 
 /// Writes lines of JSON, compressed by gzip.

@@ -3,11 +3,13 @@
 use std::fs::File;
 use std::time::Duration;
 
+use flate2::read::MultiGzDecoder;
 use smbench_capture::{
-    CaptureImport, CaptureSummary, ImportOptions, NameTreatment, SliceBegin, first_time_ns,
+    CaptureImport, CaptureSummary, ImportOptions, NameTreatment, SessionLine, SliceBegin,
+    first_time_ns,
 };
 
-use crate::packets::{Packet, fixture, fixture_path, pcap};
+use crate::packets::{Packet, fixture, fixture_path, pcap, read_all};
 
 const NAME: &str = "smbclient-3.1.1-unsigned.pcap";
 const DAY: Duration = Duration::from_secs(86_400);
@@ -89,6 +91,40 @@ fn names_are_hashed_unless_they_are_kept() {
     );
     // The same capture has the same hashes.
     assert_eq!(hashed, read(ImportOptions::default()).to_json());
+}
+
+#[test]
+fn each_session_has_a_line_with_its_client() {
+    // The first capture has no log-on.
+    for (name, is_known) in [("cifs-transactions.pcap", false), (NAME, true)] {
+        for names in [NameTreatment::Hash, NameTreatment::Keep] {
+            let mut import = CaptureImport::new(ImportOptions {
+                names,
+                ..ImportOptions::default()
+            });
+            let file = File::open(fixture_path(name)).unwrap();
+            import.read(name, file).unwrap();
+            let mut result = import.finish().unwrap();
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("sessions");
+            let file = File::create(&path).unwrap();
+            result.write_sessions(file).unwrap();
+            let file = MultiGzDecoder::new(File::open(&path).unwrap());
+            let lines = read_all(file);
+            let lines: Vec<SessionLine> = lines
+                .lines()
+                .map(|line| serde_json::from_str(line).unwrap())
+                .collect();
+            assert!(!lines.is_empty(), "{name}");
+            let clients = &result.summary.clients;
+            for line in lines {
+                let client = line.client.unwrap();
+                let is_plain = clients.iter().any(|plain| plain.to_string() == client);
+                assert_eq!(is_plain, names == NameTreatment::Keep, "{name}: {client}");
+                assert_eq!(line.user.is_some(), is_known, "{name}");
+            }
+        }
+    }
 }
 
 #[test]
