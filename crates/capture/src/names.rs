@@ -7,11 +7,13 @@
 use std::collections::HashMap;
 
 use aws_lc_rs::{digest, hmac};
+use serde::{Deserialize, Serialize};
 
 use crate::distinct::DistinctCount;
 
 /// Whether names are written as recorded.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum NameTreatment {
     /// A hash stands for each name.
     #[default]
@@ -62,6 +64,10 @@ impl NameWriter {
             seen_bytes: 0,
             key: None,
         }
+    }
+
+    pub(crate) const fn treatment(&self) -> NameTreatment {
+        self.treatment
     }
 
     /// Adds a message to what the key comes from, as it was on the wire: keys that open it

@@ -26,6 +26,7 @@ use thiserror::Error;
 use effect::in_order_of_effect;
 use ends::SessionEnds;
 use folder::Lines;
+pub(crate) use folder::of_summary;
 use order::OrderFinder;
 use track::Track;
 use tree::{PIPES, RecordedTree, TreeNode};
@@ -86,6 +87,7 @@ pub fn read_recording(folder: &str) -> Result<Recording, RecordingError> {
     let mut lines: Vec<TraceLine> = Lines::open(folder, TRACE_FILE)?.read(&mut hash)?;
     let mut users = users(folder)?;
     let mut tree = RecordedTree::new(nodes);
+    tree.names = folder::names(folder, &mut hash)?;
     let mut digest = [0; 32];
     digest.copy_from_slice(hash.finish().as_ref());
     begin_at_zero(&mut lines);

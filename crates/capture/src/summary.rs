@@ -4,7 +4,6 @@ mod diff;
 mod unreadable;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::net::IpAddr;
 use std::path::Path;
 
@@ -18,7 +17,8 @@ use self::unreadable::unreadable;
 pub use self::unreadable::{EncryptedSummary, UnreadableSummary};
 use crate::command::CommandKey;
 use crate::ledger::CaptureLedger;
-use crate::recording::{RecordingError, SUMMARY_FILE};
+use crate::names::NameTreatment;
+use crate::recording::{RecordingError, of_summary};
 use crate::sessions::SessionRecord;
 use crate::status::status_text;
 use crate::tally::{CommandTally, TallyInterval};
@@ -31,6 +31,9 @@ const SCHEMA_VERSION: u32 = 1;
 pub struct CaptureSummary {
     /// Version of the keys.
     pub schema_version: u32,
+    /// How names are written.
+    #[serde(default)]
+    pub names: NameTreatment,
     /// What was read.
     pub source: SourceSummary,
     /// TCP connections with SMB.
@@ -227,6 +230,7 @@ impl CaptureSummary {
         };
         let mut summary = Self {
             schema_version: SCHEMA_VERSION,
+            names: ledger.names.treatment(),
             source,
             connections: ledger.connections.into(),
             sessions: sessions(ledger).count() as u64 + ledger.sessions.unkept.count(),
@@ -276,16 +280,7 @@ impl CaptureSummary {
 /// # Errors
 /// If the file cannot be read, or is no summary.
 pub fn read_summary(folder: &Path) -> Result<CaptureSummary, RecordingError> {
-    let file = folder.join(SUMMARY_FILE);
-    let path = file.display().to_string();
-    match fs::read_to_string(file) {
-        Err(reason) => Err(RecordingError::Unreadable { path, reason }),
-        Ok(text) => serde_json::from_str(&text).map_err(|error| RecordingError::Malformed {
-            path,
-            line: error.line() as u64,
-            reason: error.to_string(),
-        }),
-    }
+    of_summary(folder)
 }
 
 fn to_json(value: &impl Serialize) -> String {

@@ -1,14 +1,16 @@
-//! Reads the compressed lines of a folder.
+//! Reads the files of a folder: compressed lines, and the summary.
 
-use std::fs::File;
-use std::io::{BufRead as _, BufReader, Read as _};
+use std::fs::{self, File};
+use std::io::{BufRead as _, BufReader, ErrorKind, Read as _};
 use std::path::Path;
 
 use aws_lc_rs::digest::Context;
 use flate2::bufread::MultiGzDecoder;
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::{LINES_MAX, RecordingError};
+use super::{LINES_MAX, RecordingError, SUMMARY_FILE};
+use crate::names::NameTreatment;
 
 /// The largest line. One of a trace is far shorter.
 const LINE_BYTES_MAX: u64 = 1 << 20;
@@ -67,4 +69,40 @@ impl Lines {
             lines.push(line);
         }
     }
+}
+
+/// Reads the summary of a folder, or a part of it.
+pub(crate) fn of_summary<T: DeserializeOwned>(folder: &Path) -> Result<T, RecordingError> {
+    let file = folder.join(SUMMARY_FILE);
+    let path = file.display().to_string();
+    match fs::read_to_string(file) {
+        Err(reason) => Err(RecordingError::Unreadable { path, reason }),
+        Ok(text) => serde_json::from_str(&text).map_err(|error| RecordingError::Malformed {
+            path,
+            line: error.line() as u64,
+            reason: error.to_string(),
+        }),
+    }
+}
+
+/// What a summary says of names. Those of older imports do not.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct SummaryNames {
+    names: NameTreatment,
+}
+
+/// Returns how the names of a folder are written: as hashes, if nothing says so. Adds it to a
+/// hash, because a replay depends on it.
+pub(super) fn names(folder: &str, hash: &mut Context) -> Result<NameTreatment, RecordingError> {
+    let names = match of_summary::<SummaryNames>(Path::new(folder)) {
+        Err(RecordingError::Unreadable { reason, .. }) if reason.kind() == ErrorKind::NotFound => {
+            NameTreatment::Hash
+        }
+        read => read?.names,
+    };
+    if names == NameTreatment::Keep {
+        hash.update(b"keep");
+    }
+    Ok(names)
 }

@@ -15,7 +15,7 @@ use super::fold;
 use super::order::{PlacedRecord, RequestTime, releases};
 use super::step::{self, CLOSED_BY_END, StepNames};
 use super::tree::{COPY, RecordedTree};
-use crate::names::WILDCARDS;
+use crate::names::{NameTreatment, WILDCARDS};
 use crate::trace::TraceLine;
 
 /// Names that are shown by an operation that is not replayed.
@@ -339,8 +339,9 @@ fn names_of(line: &TraceLine, tree: &RecordedTree, status: NtStatus) -> StepName
     let directory = path(line.path).unwrap_or_default();
     let pattern = line.pattern.clone().unwrap_or_default();
     // Nobody can say what a pattern with a hash in it matched.
+    let is_hidden = tree.names == NameTreatment::Hash && pattern.contains(WILDCARDS);
     let pattern = match status {
-        NtStatus::SUCCESS if pattern.contains(WILDCARDS) || pattern.is_empty() => "*".to_owned(),
+        NtStatus::SUCCESS if is_hidden || pattern.is_empty() => "*".to_owned(),
         _ => pattern,
     };
     StepNames {

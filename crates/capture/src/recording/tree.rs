@@ -12,6 +12,7 @@ use smbench_model::trace::PreparedName;
 use self::read_only::ReadOnlyNames;
 use super::effect::is_open_shown;
 use super::step::CLOSED_BY_END;
+use crate::names::NameTreatment;
 use crate::trace::{TraceCreate, TraceLine};
 
 /// The share of named pipes.
@@ -65,6 +66,8 @@ pub(super) struct RecordedTree {
     /// Opens that delete their file when they are closed.
     deleting: HashMap<u64, bool>,
     pub(super) read_only: ReadOnlyNames,
+    /// How the names are written.
+    pub(super) names: NameTreatment,
     /// From the request to the answer of the line that is followed.
     line_ns: Range<u64>,
 }
@@ -92,6 +95,7 @@ impl RecordedTree {
             prepared: Vec::new(),
             deleting: HashMap::new(),
             read_only: ReadOnlyNames::default(),
+            names: NameTreatment::Hash,
             line_ns: 0..0,
         }
     }

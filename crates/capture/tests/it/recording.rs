@@ -1,6 +1,6 @@
 //! The folder of an import as a recording, and one line for what is none.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{Read, Write as _};
 use std::path::Path;
 use std::time::Duration;
@@ -8,7 +8,8 @@ use std::time::Duration;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use smbench_capture::{
-    CaptureImport, ImportOptions, NameTreatment, SliceBegin, TRACE_FILE, TREE_FILE, read_recording,
+    CaptureImport, ImportOptions, NameTreatment, SUMMARY_FILE, SliceBegin, TRACE_FILE, TREE_FILE,
+    read_recording,
 };
 use smbench_model::kind::OpKind;
 use smbench_model::trace::{Recording, Verb};
@@ -26,6 +27,7 @@ fn import(capture: impl Read, folder: &Path, options: ImportOptions) {
     result.finish_trace().unwrap();
     let tree = File::create(folder.join(TREE_FILE)).unwrap();
     result.write_tree(tree).unwrap();
+    fs::write(folder.join(SUMMARY_FILE), result.summary.to_json()).unwrap();
 }
 
 /// A share, and a file in it.
@@ -219,6 +221,8 @@ fn a_folder_that_is_none_gets_one_line() {
          {\"command\":\"close\",\"session\":1,\"path\":9,\"handle\":8,\"status\":\"STATUS_SUCCESS\"}\n",
     );
     assert!(error().contains("1 close: handle 8 "), "{}", error());
+    fs::write(folder.path().join(SUMMARY_FILE), "{\"names\":\"kept\"}").unwrap();
+    assert!(error().contains("summary.json, line 1: "), "{}", error());
 }
 
 /// The counts of durable handles are those of the answers in Wireshark.

@@ -89,6 +89,7 @@ fn names_are_hashed_unless_they_are_kept() {
         !hashed.contains("bench") && !hashed.contains("daemon"),
         "{hashed}"
     );
+    assert_eq!(kept.names, NameTreatment::Keep);
     // The same capture has the same hashes.
     assert_eq!(hashed, read(ImportOptions::default()).to_json());
 }

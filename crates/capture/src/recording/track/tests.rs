@@ -39,19 +39,23 @@ fn what_a_failed_create_takes_along_is_counted_and_not_replayed() {
 
 #[test]
 fn a_pattern_of_which_a_hash_is_left_matches_every_name_if_it_matched_one() {
-    let tree = RecordedTree::new(Vec::new());
-    let pattern = |pattern: &str, status| {
+    let mut tree = RecordedTree::new(Vec::new());
+    let pattern = |tree: &RecordedTree, pattern: &str, status| {
         let line = TraceLine {
             pattern: Some(pattern.to_owned()),
             ..TraceLine::default()
         };
-        names_of(&line, &tree, status).pattern
+        names_of(&line, tree, status).pattern
     };
     for matched in ["*", "", "1f*", "1f?", "<.1f", "1f\"1f"] {
-        assert_eq!(pattern(matched, NtStatus::SUCCESS), "*");
+        assert_eq!(pattern(&tree, matched, NtStatus::SUCCESS), "*");
     }
-    assert_eq!(pattern("1f", NtStatus::SUCCESS), "1f");
-    assert_eq!(pattern("<.1f", NtStatus::NO_SUCH_FILE), "<.1f");
+    assert_eq!(pattern(&tree, "1f", NtStatus::SUCCESS), "1f");
+    assert_eq!(pattern(&tree, "<.1f", NtStatus::NO_SUCH_FILE), "<.1f");
+    tree.names = NameTreatment::Keep;
+    for (recorded, replayed) in [("*.docx", "*.docx"), ("<.1f", "<.1f"), ("", "*")] {
+        assert_eq!(pattern(&tree, recorded, NtStatus::SUCCESS), replayed);
+    }
 }
 
 #[test]
