@@ -1,6 +1,8 @@
 //! CIFS messages as a third party sees them (MS-CIFS 2.2.3, 2.2.4). Messages may be cut,
 //! so each field may be missing.
 
+use smbench_protocol::command::lock::lock_flags;
+
 use crate::fields::{Fields, utf16};
 use crate::status::dos_status;
 
@@ -158,7 +160,7 @@ pub(crate) struct CifsRequestFields {
     pub(crate) level: Option<u32>,
     /// Flags of a WRITE or a LOCK as in SMB2.
     pub(crate) flags: Option<u32>,
-    /// The names that a listing asks for at most.
+    /// The names that a listing asks for at most; ranges of a lock.
     pub(crate) value: Option<u64>,
     /// Pattern of a listing.
     pub(crate) pattern: Option<String>,
@@ -252,17 +254,21 @@ pub(crate) fn cifs_request(
     asked
 }
 
-/// Reads the first range of a LOCKING_ANDX (MS-CIFS 2.2.4.32.1).
+/// Reads the first range of a LOCKING_ANDX, and the number of its ranges (MS-CIFS 2.2.4.32.1).
 fn locking(fields: Fields<'_>, words: usize, bytes: usize, asked: &mut CifsRequestFields) {
     const SHARED: u8 = 0x01;
+    /// CHANGE_LOCKTYPE and CANCEL_LOCK.
+    const OTHER: u8 = 0x0c;
     const LARGE: u8 = 0x10;
     asked.file = fields.u16(words + 4);
     let kind = fields.u8(words + 6).unwrap_or(0);
     let unlocks = fields.u16(words + 12).unwrap_or(0);
     let locks = fields.u16(words + 14).unwrap_or(0);
-    if unlocks == 0 && locks == 0 {
+    let ranges = u64::from(unlocks) + u64::from(locks);
+    if ranges == 0 || kind & OTHER != 0 {
         return;
     }
+    asked.value = Some(ranges);
     if kind & LARGE != 0 {
         asked.offset = wide(fields, bytes + 8, bytes + 4, true);
         asked.length = wide(fields, bytes + 16, bytes + 12, true);
@@ -270,12 +276,18 @@ fn locking(fields: Fields<'_>, words: usize, bytes: usize, asked: &mut CifsReque
         asked.offset = fields.u32(bytes + 2).map(u64::from);
         asked.length = fields.u32(bytes + 6).map(u64::from);
     }
-    // UNLOCK, or SHARED_LOCK or EXCLUSIVE_LOCK with FAIL_IMMEDIATELY.
-    asked.flags = Some(match (unlocks, kind & SHARED) {
-        (0, 0) => 0x12,
-        (0, _) => 0x11,
-        _ => 0x04,
-    });
+    let flags = match (unlocks, kind & SHARED) {
+        (0, 0) => lock_flags::EXCLUSIVE,
+        (0, _) => lock_flags::SHARED,
+        _ => lock_flags::UNLOCK,
+    };
+    let is_at_once = unlocks == 0 && fields.u32(words + 8) == Some(0);
+    let at_once = if is_at_once {
+        lock_flags::FAIL_IMMEDIATELY
+    } else {
+        0
+    };
+    asked.flags = Some(flags | at_once);
 }
 
 /// Reads the parameters of a TRANS2 (MS-CIFS 2.2.6).
@@ -367,21 +379,4 @@ pub(crate) fn cifs_answer(part: CifsPart, message: &[u8]) -> (Option<u16>, Optio
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_lock_may_have_any_number_of_ranges() {
-        let locked = |unlocks: u16, locks: u16| {
-            let mut message = vec![0; 64];
-            message[12..14].copy_from_slice(&unlocks.to_le_bytes());
-            message[14..16].copy_from_slice(&locks.to_le_bytes());
-            let mut asked = CifsRequestFields::default();
-            locking(Fields(&message), 0, 18, &mut asked);
-            asked.flags
-        };
-        assert_eq!(locked(0, 0), None);
-        assert_eq!(locked(0, 1), Some(0x12));
-        assert_eq!(locked(u16::MAX, 1), Some(0x04));
-    }
-}
+mod tests;

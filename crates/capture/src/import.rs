@@ -338,7 +338,7 @@ mod tests {
     #[test]
     fn a_time_of_the_day_long_before_the_first_frame_is_on_the_next_day() {
         let hours = |hours: u64| hours * HOUR_NS;
-        let of_day = |minutes| SliceBegin::TimeOfDay(Duration::from_secs(60 * minutes));
+        let of_day = |minutes: u64| SliceBegin::TimeOfDay(Duration::from_secs(60 * minutes));
         // The capture begins on the third day at 22:00.
         let first_ns = 2 * DAY_NS + hours(22);
         for (minutes, begin_ns) in [

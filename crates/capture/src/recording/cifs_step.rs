@@ -3,6 +3,7 @@
 
 use smbench_model::trace::{Handle, InfoLevel, Step, level};
 use smbench_protocol::NtStatus;
+use smbench_protocol::command::lock::lock_flags;
 
 use super::step::{self, StepNames};
 use crate::cifs::trans2;
@@ -35,7 +36,14 @@ pub(super) fn step<'a>(
         }
         other => return Err(other.to_owned()),
     };
-    step::of_command(of_smb2, line, names, status)
+    let mut step = step::of_command(of_smb2, line, names, status)?;
+    // Its time limit ended. SMB2 has none, so the lock would wait for ever.
+    if let Step::Lock { flags, .. } = &mut step
+        && status != NtStatus::SUCCESS
+    {
+        *flags |= lock_flags::FAIL_IMMEDIATELY as u8;
+    }
+    Ok(step)
 }
 
 fn transaction2<'a>(

@@ -44,7 +44,7 @@ pub(super) fn status(line: &TraceLine) -> Option<NtStatus> {
 
 /// Returns why a request with this status is not replayed.
 pub(super) fn not_replayed(line: &TraceLine, status: NtStatus) -> Option<&'static str> {
-    if line.create.as_ref().is_some_and(takes_back) {
+    if line.create.as_deref().is_some_and(takes_back) {
         return Some("opens that take back durable handles");
     }
     Some(match status {

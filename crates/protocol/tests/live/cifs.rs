@@ -313,7 +313,7 @@ fn every_command(peer: &mut CifsPeer) {
         CifsLock::Unlock,
     ] {
         peer.expect(CifsCommand::LockingAndX, |out| {
-            encode_lock(file, what, 1 << 40, 10, out);
+            encode_lock(file, what, 1 << 40, 10, 0, out);
         });
     }
     infos(peer, file, &path);

@@ -75,11 +75,11 @@ fn what_a_replay_could_not_repeat_is_left_out_by_name() {
         ..TraceLine::default()
     };
     let create = |number, handle, context: &str| TraceLine {
-        create: Some(TraceCreate {
+        create: Some(Box::new(TraceCreate {
             disposition: 1,
             contexts: vec![context.to_owned()],
             ..TraceCreate::default()
-        }),
+        })),
         ..line(number, "create", Some(handle), "STATUS_SUCCESS")
     };
     let read = |number, value, status| TraceLine {
@@ -125,12 +125,12 @@ fn an_open_that_a_read_only_file_refused_is_left_out_by_name() {
         command: "create".to_owned(),
         path: Some(2),
         handle: action.map(|_| number),
-        create: Some(TraceCreate {
+        create: Some(Box::new(TraceCreate {
             attributes: 1,
             disposition: 3,
             action,
             ..TraceCreate::default()
-        }),
+        })),
         status: Some(status.to_owned()),
         ..TraceLine::default()
     };
@@ -161,7 +161,7 @@ fn reads_writes_and_closes_have_their_flags() {
         handle: Some(1),
         length: Some(8),
         flags: Some(flags),
-        create: (command == "create").then(TraceCreate::default),
+        create: (command == "create").then(Box::default),
         status: Some("STATUS_SUCCESS".to_owned()),
         ..TraceLine::default()
     };
@@ -173,7 +173,7 @@ fn reads_writes_and_closes_have_their_flags() {
         line(4, "cifs_write_andx", 1),
         line(5, "close", 1),
     ];
-    let mut track = Track::new(1, lines, Duration::from_secs(1));
+    let mut track = Track::new(1, &lines, Duration::from_secs(1));
     track.add(&tree);
     let trace = track.finish("captured", &[0; 32], &mut BTreeMap::new());
     let flags = trace.records.iter().filter_map(|record| match *record {
@@ -183,4 +183,45 @@ fn reads_writes_and_closes_have_their_flags() {
         _ => None,
     });
     assert_eq!(flags.collect::<Vec<_>>(), [1, 3, 1, 1]);
+}
+
+#[test]
+fn locks_of_cifs_are_replayed_with_their_flags() {
+    let tree = RecordedTree::new(vec![serde_json::from_str(r#"{"name":"share"}"#).unwrap()]);
+    let line = |number: u64, command: &str, flags, ranges, status: &str| TraceLine {
+        number,
+        at_ns: 10 * number,
+        took_ns: Some(5),
+        command: command.to_owned(),
+        path: Some(1),
+        handle: Some(1),
+        offset: Some(4),
+        length: Some(8),
+        flags,
+        value: Some(ranges),
+        create: (command == "create").then(Box::default),
+        status: Some(status.to_owned()),
+        ..TraceLine::default()
+    };
+    let lock = |number, flags, ranges, status: &str| {
+        line(number, "cifs_locking_andx", Some(flags), ranges, status)
+    };
+    let lines = vec![
+        line(1, "create", None, 0, "STATUS_SUCCESS"),
+        lock(2, 0x11, 1, "STATUS_SUCCESS"),
+        lock(3, 0x02, 1, "STATUS_SUCCESS"),
+        lock(4, 0x02, 1, "STATUS_LOCK_NOT_GRANTED"),
+        lock(5, 0x12, 2, "STATUS_SUCCESS"),
+        lock(6, 0x04, 1, "STATUS_SUCCESS"),
+    ];
+    let mut track = Track::new(1, &lines, Duration::from_secs(1));
+    track.add(&tree);
+    assert_eq!(track.skipped, [("lock of 2 ranges".to_owned(), 1)].into());
+    let trace = track.finish("captured", &[0; 32], &mut BTreeMap::new());
+    let flags = trace.records.iter().filter_map(|record| match *record {
+        Record::Lock { flags, .. } => Some(flags),
+        Record::Unlock { .. } => Some(0x04),
+        _ => None,
+    });
+    assert_eq!(flags.collect::<Vec<_>>(), [0x11, 0x02, 0x12, 0x04]);
 }

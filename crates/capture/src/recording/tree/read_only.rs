@@ -26,10 +26,8 @@ impl ReadOnlyNames {
     pub(super) fn follow(&mut self, line: &TraceLine, path: u32, status: &str) {
         let is_done = status == "STATUS_SUCCESS";
         match &line.create {
-            Some(create) if is_done => {
-                if create.action.is_some_and(|action| action != OPENED) {
-                    self.set(path, create.attributes);
-                }
+            Some(create) if is_done && create.action.is_some_and(|action| action != OPENED) => {
+                self.set(path, create.attributes);
             }
             Some(_) if status == "STATUS_ACCESS_DENIED" && self.names.contains(&path) => {
                 self.refused.insert(line.number);
@@ -83,11 +81,11 @@ mod tests {
             names.has_refused(&line)
         };
         let create = |action: Option<u32>, attributes| TraceLine {
-            create: Some(TraceCreate {
+            create: Some(Box::new(TraceCreate {
                 action,
                 attributes,
                 ..TraceCreate::default()
-            }),
+            })),
             ..TraceLine::default()
         };
         let basic = |attributes| TraceLine {

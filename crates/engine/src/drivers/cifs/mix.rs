@@ -8,7 +8,6 @@ use smbench_model::kind::OpKind;
 use smbench_model::operations::Mix;
 use smbench_protocol::cifs::command::find::{FindFirst2Request, find_flags, find_level};
 use smbench_protocol::cifs::command::information::{CifsTarget, level};
-use smbench_protocol::cifs::command::lock::CifsLock;
 use smbench_protocol::cifs::command::nt_transact::{
     NotifyChangeRequest, QuerySecurityRequest, WatchScope,
 };
@@ -33,6 +32,7 @@ use crate::drivers::dropped::Dropped;
 use crate::drivers::folder::NumberedPaths;
 use crate::drivers::prepare::share;
 use crate::drivers::requests::create::{self, Name};
+use crate::drivers::requests::flags_of_lock;
 use crate::drivers::requests::info::{self, ANSWER_LEN, CHANGES_LEN};
 use crate::drivers::site::Site;
 use crate::drivers::walking::WalkQueue;
@@ -146,17 +146,8 @@ impl CifsGroup<CifsMix> {
             OpKind::Create => self.create(call, to),
             OpKind::Close => to.close(self.places[place].open),
             OpKind::Lock | OpKind::Unlock => {
-                let what = match (call.operation.kind, self.action(call)) {
-                    (OpKind::Unlock, _) => CifsLock::Unlock,
-                    (
-                        _,
-                        Action::Lock {
-                            exclusive: true, ..
-                        },
-                    ) => CifsLock::Exclusive,
-                    _ => CifsLock::Shared,
-                };
-                to.lock(self.held_file(call), what, &call.operation)
+                let flags = flags_of_lock(call.operation.kind, self.action(call));
+                to.lock(self.held_file(call), flags, &call.operation)
             }
             OpKind::QueryFile
             | OpKind::QueryFs

@@ -8,7 +8,6 @@ use smbench_protocol::cifs::command::find::{
     FindFirst2Request, FindFirst2Response, find_flags, find_level,
 };
 use smbench_protocol::cifs::command::information::CifsTarget;
-use smbench_protocol::cifs::command::lock::CifsLock;
 use smbench_protocol::cifs::command::names::{
     CifsDeleteRequest, CifsRenameRequest, DirectoryPathRequest,
 };
@@ -17,6 +16,7 @@ use smbench_protocol::cifs::header::CifsCommand;
 use smbench_protocol::cifs::{FileNumber, TRANSACTION_DATA_MAX};
 use smbench_protocol::command::WireName;
 use smbench_protocol::command::create::{CreateRequest, OplockLevel};
+use smbench_protocol::command::lock::lock_flags;
 use smbench_protocol::command::query_directory::DirectoryClass;
 use smbench_protocol::command::write::write_flags;
 use smbench_protocol::connection::NoCredit;
@@ -86,14 +86,14 @@ impl CifsEncode for CifsTrace {
             Record::Write { flags, .. } => to.write(file, operation, write_mode(flags), data),
             Record::Flush(_) => to.flush(file),
             Record::Close { .. } => to.close(file),
-            Record::Lock { .. } => to.lock(file, CifsLock::Exclusive, operation),
+            Record::Lock { flags, .. } => to.lock(file, flags.into(), operation),
             Record::Echo
             | Record::Query { .. }
             | Record::List { .. }
             | Record::RenameOpen { .. }
             | Record::MarkDeleted { .. }
             | Record::SetSecurity(_) => unreachable!("a plan in CIFS has none of these"),
-            Record::Unlock { .. } => to.lock(file, CifsLock::Unlock, operation),
+            Record::Unlock { .. } => to.lock(file, lock_flags::UNLOCK, operation),
             Record::QueryFile { level, .. } => {
                 to.query(CifsTarget::Fid(file.0), level.level, TRANSACTION_DATA_MAX)
             }

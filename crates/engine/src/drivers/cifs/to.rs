@@ -8,7 +8,7 @@ use smbench_protocol::cifs::command::information::{
     CifsChange, CifsTarget, QueryFsInformationRequest, QueryInformationRequest,
     SetInformationRequest, level,
 };
-use smbench_protocol::cifs::command::lock::{CifsLock, encode_lock};
+use smbench_protocol::cifs::command::lock::{CifsLock, WITHOUT_END, encode_lock};
 use smbench_protocol::cifs::command::nt_transact::SetSecurityRequest;
 use smbench_protocol::cifs::command::read::CifsRead;
 use smbench_protocol::cifs::command::write::{CifsWrite, WriteMode};
@@ -16,6 +16,7 @@ use smbench_protocol::cifs::header::CifsCommand;
 use smbench_protocol::cifs::{CifsConnection, FileNumber};
 use smbench_protocol::command::WireName;
 use smbench_protocol::command::create::CreateRequest;
+use smbench_protocol::command::lock::lock_flags;
 use smbench_protocol::command::set_info::SetInfo;
 use smbench_protocol::connection::NoCredit;
 
@@ -77,15 +78,25 @@ impl CifsTo<'_> {
         self.request(CifsCommand::Close, |out| encode_close(file, out))
     }
 
+    /// Sends a lock of the range of an operation, with flags of SMB2.
     pub(super) fn lock(
         self,
         file: FileNumber,
-        what: CifsLock,
+        flags: u32,
         operation: &Operation,
     ) -> Result<(), NoCredit> {
+        let what = if flags & lock_flags::UNLOCK != 0 {
+            CifsLock::Unlock
+        } else if flags & lock_flags::EXCLUSIVE != 0 {
+            CifsLock::Exclusive
+        } else {
+            CifsLock::Shared
+        };
+        let waits = flags & (lock_flags::UNLOCK | lock_flags::FAIL_IMMEDIATELY) == 0;
+        let timeout_ms = if waits { WITHOUT_END } else { 0 };
         let (offset, length) = (operation.offset, operation.length.into());
         self.request(CifsCommand::LockingAndX, |out| {
-            encode_lock(file, what, offset, length, out);
+            encode_lock(file, what, offset, length, timeout_ms, out);
         })
     }
 

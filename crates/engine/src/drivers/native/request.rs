@@ -13,7 +13,6 @@ use smbench_protocol::command::WireName;
 use smbench_protocol::command::create::OplockLevel;
 use smbench_protocol::command::ioctl::copy_chunk::{CopyChunk, CopyChunkRequest};
 use smbench_protocol::command::ioctl::{IoctlRequest, fsctl};
-use smbench_protocol::command::lock::lock_flags;
 use smbench_protocol::connection::{EMPTY_BODY, NoCredit};
 use smbench_protocol::credit::charge_for;
 use smbench_protocol::header::Command;
@@ -29,7 +28,7 @@ use crate::drivers::links::Links;
 use crate::drivers::listings;
 use crate::drivers::prepare;
 use crate::drivers::requests::create::{self, Name, Unique};
-use crate::drivers::requests::{copied_chunks, info};
+use crate::drivers::requests::{copied_chunks, flags_of_lock, info};
 use crate::drivers::site::Site;
 use crate::drivers::walking::WalkQueue;
 use crate::smb::session::caching::Object;
@@ -261,17 +260,7 @@ impl GroupState<MixEncoder> {
     }
 
     fn lock(&self, call: &Call, to: To<'_>) -> Result<(), NoCredit> {
-        let flags = match (call.operation.kind, self.action(call)) {
-            (OpKind::Unlock, _) => lock_flags::UNLOCK,
-            // A lock that waits would block the slot without loading the server.
-            (
-                _,
-                Action::Lock {
-                    exclusive: true, ..
-                },
-            ) => lock_flags::EXCLUSIVE | lock_flags::FAIL_IMMEDIATELY,
-            _ => lock_flags::SHARED | lock_flags::FAIL_IMMEDIATELY,
-        };
+        let flags = flags_of_lock(call.operation.kind, self.action(call));
         to.lock(self.held_file(call), &call.operation, flags)
     }
 

@@ -10,6 +10,9 @@ const SHARED: u8 = 0x01;
 const OPLOCK_RELEASE: u8 = 0x02;
 const LARGE_FILES: u8 = 0x10;
 
+/// A time limit that lets a lock wait until the range is free.
+pub const WITHOUT_END: u32 = u32::MAX;
+
 /// What a request does with a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CifsLock {
@@ -21,8 +24,16 @@ pub enum CifsLock {
     Unlock,
 }
 
-/// Appends the body of a request for one range. A lock that is not free fails at once.
-pub fn encode_lock(file: FileNumber, what: CifsLock, offset: u64, length: u64, out: &mut Vec<u8>) {
+/// Appends the body of a request for one range. A lock that is not free waits for this many
+/// milliseconds: with 0 it fails at once.
+pub fn encode_lock(
+    file: FileNumber,
+    what: CifsLock,
+    offset: u64,
+    length: u64,
+    timeout_ms: u32,
+    out: &mut Vec<u8>,
+) {
     let (locks, unlocks) = match what {
         CifsLock::Unlock => (0u16, 1u16),
         CifsLock::Exclusive | CifsLock::Shared => (1, 0),
@@ -31,7 +42,9 @@ pub fn encode_lock(file: FileNumber, what: CifsLock, offset: u64, length: u64, o
         CifsLock::Shared => SHARED,
         CifsLock::Exclusive | CifsLock::Unlock => 0,
     };
+    let body = out.len();
     encode_words(file, LARGE_FILES | shared, 0, unlocks, locks, out);
+    out[body + 9..body + 13].copy_from_slice(&timeout_ms.to_le_bytes());
     let mut range = [0u8; 22];
     range[0..2].copy_from_slice(&20u16.to_le_bytes());
     // The PID of the header, two bytes of padding, then both values with the high part first.

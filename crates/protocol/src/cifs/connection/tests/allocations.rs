@@ -77,7 +77,7 @@ impl CifsWarm {
         request(CifsCommand::Close, 3, &|out| encode_close(FILE, out));
         request(CifsCommand::Flush, 4, &|out| encode_flush(FILE, out));
         request(CifsCommand::LockingAndX, 5, &|out| {
-            encode_lock(FILE, CifsLock::Shared, 0, 1, out);
+            encode_lock(FILE, CifsLock::Shared, 0, 1, 0, out);
         });
         let delete = CifsDeleteRequest {
             search_attributes: 0,

@@ -277,7 +277,7 @@ fn locks() {
         (captured!("cifs", "lock-request"), CifsLock::Exclusive),
         (captured!("cifs", "unlock-request"), CifsLock::Unlock),
     ] {
-        let sent = body(|out| encode_lock(FileNumber(0x4a6b), what, 4_009_754_623, 4000, out));
+        let sent = body(|out| encode_lock(FileNumber(0x4a6b), what, 4_009_754_623, 4000, 0, out));
         // Each client has process ids of its own.
         assert_eq!(sent, changed(&captured, &[(19, &[1, 0])]));
     }

@@ -106,7 +106,7 @@ proptest! {
 
     #[test]
     fn a_lock_has_the_high_parts_first(
-        (file, offset, length) in any::<(u16, u64, u64)>(),
+        (file, offset, length, timeout_ms) in any::<(u16, u64, u64, u32)>(),
         which in 0usize..3,
     ) {
         let (what, kind, counts) = [
@@ -114,11 +114,10 @@ proptest! {
             (CifsLock::Shared, 0x11, (0, 1)),
             (CifsLock::Unlock, 0x10, (1, 0)),
         ][which];
-        let body = body(|out| encode_lock(FileNumber(file), what, offset, length, out));
+        let body = body(|out| encode_lock(FileNumber(file), what, offset, length, timeout_ms, out));
         let range = bytes_of(&body, 8);
         prop_assert_eq!((u16_at(&body, 5), body[7]), (file, kind));
-        // The time limit: a range that is not free fails at once.
-        prop_assert_eq!(u32_at(&body, 9), 0);
+        prop_assert_eq!(u32_at(&body, 9), timeout_ms);
         prop_assert_eq!((u16_at(&body, 13), u16_at(&body, 15)), counts);
         let long = |at| u64::from(u32_at(range, at)) << 32 | u64::from(u32_at(range, at + 4));
         prop_assert_eq!((range.len(), long(4), long(12)), (20, offset, length));
