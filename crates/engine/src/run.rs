@@ -51,7 +51,7 @@ use crate::run::back_news::BackNews;
 use crate::run::carrier::Carrier;
 use crate::run::context::{Context, PopulationContext, RunRole};
 use crate::run::coordinator::{concluded, measure};
-use crate::run::door::{OwnTarget, RunWork, TargetOperations};
+use crate::run::door::{OwnTarget, RunWork};
 pub use crate::run::error::RunError;
 use crate::run::reserve::reserve;
 use crate::smb::session;
@@ -65,6 +65,9 @@ pub use noting::StateFile;
 pub use observe::{Observer, Unobserved};
 pub use serve::serve;
 use site::{ShareJob, ShareOperations};
+
+/// Why streams of an embedding program are refused for several populations.
+const STREAMS_NEED_ONE: &str = "operations of an embedding program need a plan with one";
 
 /// Runs a plan to its end, blocking the calling thread. `run` is a [`Plan`], or a [`PlannedRun`] that
 /// has load points, operations or a target of your own. Slow code in `observer` is not
@@ -111,6 +114,7 @@ pub fn execute<'a>(
             execute_on_share(job, course, observer, cancel)
         }
         RunWork::Operations(make) => {
+            refuse_several(plan, STREAMS_NEED_ONE)?;
             refuse_own_work(plan)?;
             let job = ShareJob {
                 plan,
@@ -121,6 +125,9 @@ pub fn execute<'a>(
             execute_on_share(job, course, observer, cancel)
         }
         RunWork::Target(target) => {
+            if !target.is_drawn {
+                refuse_several(plan, STREAMS_NEED_ONE)?;
+            }
             refuse_own_work(plan)?;
             execute_on_target(plan, target, course, observer, cancel)
         }
@@ -204,24 +211,29 @@ fn execute_on_target(
             descriptors_per_group: target.descriptors_per_group,
         },
     )?;
-    let TargetOperations {
-        mix,
-        origin,
-        make_workers,
-    } = (target.operations)(plan);
-    // The only population knows its clients, as those of a share do.
-    let alone = plan.alone().next();
-    let plan = Arc::new(alone.unwrap_or_else(|| plan.clone()));
+    // Each population knows its clients, as those of a share do.
+    let alone: Vec<_> = plan.alone().map(Arc::new).collect();
+    let plan = match &alone[..] {
+        [only] => Arc::clone(only),
+        _ => Arc::new(plan.clone()),
+    };
     let salt = Salt(session::random_u64());
-    let context = Context {
-        plan: Arc::clone(&plan),
-        populations: vec![PopulationContext {
-            plan: Arc::clone(&plan),
-            mix,
+    let mut origin = Origin::Own;
+    let populations = alone.into_iter().map(|plan| {
+        let operations = (target.operations)(&plan);
+        // That of each population is the same.
+        origin = operations.origin;
+        PopulationContext {
+            plan,
+            mix: operations.mix,
             salt,
             notes: None,
-            make_workers,
-        }],
+            make_workers: operations.make_workers,
+        }
+    });
+    let context = Context {
+        populations: populations.collect(),
+        plan: Arc::clone(&plan),
         at: target.server.url.clone(),
         whereabouts: Locality::Elsewhere,
         server_cpu: Meter::new(&plan.generator.server_cpu, None),
@@ -253,18 +265,15 @@ fn refuse_several(plan: &Plan, why: &'static str) -> Result<(), RunError> {
     Ok(())
 }
 
-/// Refuses several populations, replays and `fileio` tests, because streams and drivers of an
-/// embedding program cannot carry them out.
+/// Refuses replays and `fileio` tests, because streams and drivers of an embedding program cannot
+/// carry them out.
 fn refuse_own_work(plan: &Plan) -> Result<(), RunError> {
-    refuse_several(
-        plan,
-        "operations of an embedding program need a plan with one",
-    )?;
-    match (plan.only().workload.replay(), plan.only().workload.fileio()) {
+    let mut works = plan.work.populations.iter().map(|one| &one.workload);
+    works.try_for_each(|work| match (work.replay(), work.fileio()) {
         (Some(_), _) => Err(RunError::Replay),
         (_, Some(_)) => Err(RunError::Fileio),
         (None, None) => Ok(()),
-    }
+    })
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use smbench_model::operations::{Mix, Streams};
+use smbench_model::operations::{Drawn, Mix, Streams};
 use smbench_model::plan::Plan;
 use smbench_model::record::{Origin, ServerFacts, SplitSizes};
 
@@ -15,7 +15,7 @@ use super::site::ShareOperations;
 use crate::drivers::driver::Connector;
 use crate::drivers::untrusted::UntrustedConnector;
 use crate::worker::assignment::WorkerParts;
-use crate::worker::supply::{OperationSource, Operations};
+use crate::worker::supply::{Foreign, OperationSource, Operations};
 
 /// A plan to run, with load points, operations or a target of your own.
 pub struct PlannedRun<'a> {
@@ -40,10 +40,14 @@ pub(super) struct OwnTarget {
     pub(super) server: ServerFacts,
     /// See [`Connector::descriptors_per_group`].
     pub(super) descriptors_per_group: u32,
-    pub(super) operations: Box<dyn FnOnce(&Plan) -> TargetOperations>,
+    /// Whether the operations are those that the plan draws. Only then can it have several
+    /// populations.
+    pub(super) is_drawn: bool,
+    /// Makes the operations of a population, from the plan of it alone.
+    pub(super) operations: Box<dyn Fn(&Plan) -> TargetOperations>,
 }
 
-/// The operations on a target of an embedding program.
+/// The operations of a population on a target of an embedding program.
 pub(super) struct TargetOperations {
     pub(super) mix: Arc<Mix>,
     pub(super) origin: Origin,
@@ -107,15 +111,43 @@ impl<'a> PlannedRun<'a> {
         connector: impl Connector,
         streams: impl Streams,
     ) -> Self {
-        let descriptors_per_group = connector.descriptors_per_group();
+        let operations = move |plan: &Plan| Operations::of(streams.clone(), plan);
+        self.on_own_target(server, connector, false, operations)
+    }
+
+    /// Takes the target of `connector`, and the operations that the plan draws, of each of its
+    /// populations.
+    ///
+    /// Parts of the plan are ignored as by [`PlannedRun::on_target`]. Each population numbers its
+    /// clients from 0, and all have clones of `connector`.
+    #[must_use]
+    pub fn drawn_on_target(self, server: ServerFacts, connector: impl Connector) -> Self {
         let operations = |plan: &Plan| {
+            let drawn = Drawn {
+                mix: Mix::new(&plan.only().workload),
+                seed: plan.work.drawing_seed(),
+            };
+            Operations::of(drawn, plan)
+        };
+        self.on_own_target(server, connector, true, operations)
+    }
+
+    fn on_own_target<T: Streams>(
+        self,
+        server: ServerFacts,
+        connector: impl Connector,
+        is_drawn: bool,
+        operations: impl Fn(&Plan) -> Operations<Foreign<T>> + 'static,
+    ) -> Self {
+        let descriptors_per_group = connector.descriptors_per_group();
+        let operations = move |plan: &Plan| {
             let Operations {
                 mix,
                 origin,
                 supplies,
-            } = Operations::of(streams, plan);
+            } = operations(plan);
             let connector = UntrustedConnector {
-                connector,
+                connector: connector.clone(),
                 limit: plan.limits.setup,
             };
             let make_workers = if plan.only().has_wholes() {
@@ -140,6 +172,7 @@ impl<'a> PlannedRun<'a> {
             work: RunWork::Target(OwnTarget {
                 server,
                 descriptors_per_group,
+                is_drawn,
                 operations: Box::new(operations),
             }),
             ..self

@@ -3,6 +3,7 @@
 mod changed;
 mod held_up;
 mod misbehaving;
+mod populations;
 mod sockets;
 
 use std::collections::BTreeMap;
