@@ -25,6 +25,10 @@ use smbench_protocol::header::{Command, Header};
 
 use crate::worker_loop;
 
+pub(crate) const ONE_POPULATION: &str = "an operation of the worker loop";
+pub(crate) const FIVE_POPULATIONS: &str = "an operation of the worker loop, five populations";
+const ENDS: &str = "the run ends when it has made them";
+
 /// A hot path.
 pub(crate) struct Case {
     pub(crate) name: &'static str,
@@ -81,8 +85,12 @@ pub(crate) const ALL: &[Case] = &[
         run: |calls| record(calls, &paced()),
     },
     Case {
-        name: "an operation of the worker loop",
+        name: ONE_POPULATION,
         run: |calls| on_the_loop(calls, RunOptions::default()),
+    },
+    Case {
+        name: FIVE_POPULATIONS,
+        run: |calls| worker_loop::run_populations(calls, 5).expect(ENDS),
     },
     Case {
         name: "an operation of the worker loop, 16 outstanding",
@@ -227,5 +235,5 @@ fn record(calls: u64, load: &LoadModel) {
 }
 
 fn on_the_loop(calls: u64, options: RunOptions) {
-    worker_loop::run(calls, options).expect("the run ends when it has made them");
+    worker_loop::run(calls, options).expect(ENDS);
 }

@@ -15,13 +15,13 @@ use smbench_engine::run::{PlannedRun, Unobserved, execute};
 use smbench_formats::profile;
 use smbench_model::Nanos;
 use smbench_model::bounds::PERIOD_MAX;
-use smbench_model::operations::{Drawn, Mix};
 use smbench_model::plan::Plan;
 use smbench_model::profile::Profile;
 use smbench_model::record::ServerFacts;
 use smbench_model::spec::{GeneratorSpec, RunOptions, WorkSpec};
 use smbench_model::target::Target;
 
+const PROFILE: &str = "file-server";
 const CLIENTS: u64 = 4;
 
 /// The null target, with a number of operations per client.
@@ -83,7 +83,15 @@ impl Driver for EndingDriver {
 
 /// Returns a built-in profile for a run on one thread that its target ends.
 pub(crate) fn endless(name: &str, clients: u64, options: RunOptions) -> Result<Profile, String> {
-    let mut profile = profile::load(name).map_err(|error| error.to_string())?;
+    without_end(load(name)?, clients, options)
+}
+
+fn load(name: &str) -> Result<Profile, String> {
+    profile::load(name).map_err(|error| error.to_string())
+}
+
+/// Returns the profile for such a run.
+fn without_end(mut profile: Profile, clients: u64, options: RunOptions) -> Result<Profile, String> {
     profile.spec.run = RunOptions {
         work: WorkSpec {
             clients: Some(clients.to_string().parse().map_err(|_| "a number")?),
@@ -105,15 +113,36 @@ pub(crate) fn endless(name: &str, clients: u64, options: RunOptions) -> Result<P
 
 /// Runs `operations` operations with these options.
 pub(crate) fn run(operations: u64, options: RunOptions) -> Result<(), String> {
-    let profile = endless("file-server", CLIENTS, options)?;
-    let plan = Plan::of(&profile, Target::none()).map_err(|error| error.to_string())?;
-    let drawn = Drawn {
-        mix: Mix::new(&plan.only().workload),
-        seed: plan.work.seed,
+    let profile = endless(PROFILE, CLIENTS, options)?;
+    run_clients(operations, CLIENTS, &profile)
+}
+
+/// Runs `operations` operations of several equal populations, each with the work and the number
+/// of clients of [`run`].
+pub(crate) fn run_populations(operations: u64, populations: u8) -> Result<(), String> {
+    let share = 100.0 / f64::from(populations);
+    let table = |number| {
+        format!(
+            "[[population]]\nname = \"part{number}\"\nprofile = \"{PROFILE}\"\nshare = {share}\n"
+        )
     };
+    let tables: String = (0..populations).map(table).collect();
+    let profile = Profile::parse("populations", &tables).map_err(|error| error.to_string())?;
+    let profile = Profile {
+        populations: vec![load(PROFILE)?; populations.into()],
+        ..profile
+    };
+    let clients = CLIENTS * u64::from(populations);
+    let profile = without_end(profile, clients, RunOptions::default())?;
+    run_clients(operations, clients, &profile)
+}
+
+/// Runs `operations` operations of a profile with this many clients.
+fn run_clients(operations: u64, clients: u64, profile: &Profile) -> Result<(), String> {
+    let plan = Plan::of(profile, Target::none()).map_err(|error| error.to_string())?;
     let (server, cancel) = (ServerFacts::other("null://here"), Cancel::default());
-    let target = Ending(operations / CLIENTS);
-    let run = PlannedRun::of(&plan).on_target(server, target, drawn);
+    let target = Ending(operations / clients);
+    let run = PlannedRun::of(&plan).drawn_on_target(server, target);
     let record = execute(run, &mut Unobserved, &cancel).map_err(|error| error.to_string())?;
     match record
         .load_points
