@@ -14,39 +14,17 @@
 source "$(dirname "${BASH_SOURCE[0]}")/lab.sh"
 
 readonly clients=1,2,4,8,16,32,64
-# TEST-NET-1 (RFC 5737): these exist inside the namespaces only.
-readonly load_address=192.0.2.1 serve_address=192.0.2.2
-# A burst of 256 KiB takes the largest packet that is handed over at once (64
-# KiB) and 2 ms of the rate; 5 ms of queue is what a small switch has.
-readonly shaper=(tbf rate 1gbit burst 256kb latency 5ms)
 
 option=([rounds]=5 [seconds]=5)
 options "$@"
 [ "${option[seconds]}" -ge 4 ] || die "--seconds: 4 or more, for there must be something to count" 2
-[ "$(id -u)" -eq 0 ] || die "only root can make network namespaces: sudo $0"
+need_link
 need cargo "cargo (or from rustup.rs)"
 need smbd samba
 need pdbedit samba-common-bin
 need iperf3 iperf3
-need ip iproute2
-need tc iproute2
 build
-
-load_netns=smbench-load-$$ serve_netns=smbench-serve-$$
-namespaces=("$load_netns" "$serve_netns")
-
-# end NETNS DEVICE ADDRESS: one end of the link.
-end() {
-  ip -n "$1" link set lo up
-  ip -n "$1" address add "$3/24" dev "$2"
-  ip -n "$1" link set "$2" up
-  tc -n "$1" qdisc replace dev "$2" root "${shaper[@]}"
-}
-
-for name in "${namespaces[@]}"; do ip netns add "$name"; done
-ip link add load0 netns "$load_netns" type veth peer name serve0 netns "$serve_netns"
-end "$load_netns" load0 "$load_address"
-end "$serve_netns" serve0 "$serve_address"
+shaped_link "${gigabit[@]}"
 
 # on_link SERVER FILE WHAT...: smbench-gigabit in the load's namespace; appends what it found to FILE.
 on_link() {
@@ -59,7 +37,7 @@ on_link() {
 results gigabit
 {
   facts
-  printf 'link     veth, %s in both directions\n\n' "${shaper[*]}"
+  printf 'link     veth, %s in both directions\n\n' "${gigabit[*]}"
 } | tee "$out/facts.txt"
 for ((round = 1; round <= option[rounds]; round++)); do
   # Another one first each time.

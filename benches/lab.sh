@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # What the scripts of this folder have in common: options, programs, lab servers,
-# smbtorture, the facts that head a result. Sourced, not run.
+# links, smbtorture, the facts that head a result. Sourced, not run.
 # What it sets is used by those that source it:
 # shellcheck disable=SC2034
 set -euo pipefail
@@ -81,6 +81,36 @@ clean_up() {
 }
 trap clean_up EXIT
 trap 'exit 130' INT TERM
+
+# TEST-NET-1 (RFC 5737): these exist inside the namespaces only.
+readonly load_address=192.0.2.1 serve_address=192.0.2.2
+# A burst of 256 KiB takes the largest packet that is handed over at once (64
+# KiB) and 2 ms of the rate; 5 ms of queue is what a small switch has.
+readonly gigabit=(tbf rate 1gbit burst 256kb latency 5ms)
+
+# shaped_link SHAPER...: a veth pair between two network namespaces, `load_netns` and `serve_netns`, with this queueing
+# discipline (tc) at both ends.
+shaped_link() {
+  local end netns device address
+  load_netns=smbench-load-$$ serve_netns=smbench-serve-$$
+  namespaces=("$load_netns" "$serve_netns")
+  for netns in "${namespaces[@]}"; do ip netns add "$netns"; done
+  ip link add load0 netns "$load_netns" type veth peer name serve0 netns "$serve_netns"
+  for end in "$load_netns load0 $load_address" "$serve_netns serve0 $serve_address"; do
+    read -r netns device address <<<"$end"
+    ip -n "$netns" link set lo up
+    ip -n "$netns" address add "$address/24" dev "$device"
+    ip -n "$netns" link set "$device" up
+    tc -n "$netns" qdisc replace dev "$device" root "$@"
+  done
+}
+
+# need_link: what a link between namespaces needs.
+need_link() {
+  [ "$(id -u)" -eq 0 ] || die "only root can make network namespaces: sudo $0"
+  need ip iproute2
+  need tc iproute2
+}
 
 # What goes before each measured command, such as taskset.
 prefix=()

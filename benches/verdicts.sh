@@ -9,19 +9,14 @@
 # shellcheck source-path=SCRIPTDIR source=lab.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lab.sh"
 
-# TEST-NET-1 (RFC 5737): these exist inside the namespaces only.
-readonly load_address=192.0.2.1 serve_address=192.0.2.2
-
 option=([seconds]=5)
 options "$@"
-[ "$(id -u)" -eq 0 ] || die "only root can make network namespaces: sudo $0"
+need_link
 need cargo "cargo (or from rustup.rs)"
 need smbd samba
 need pdbedit samba-common-bin
 need jq jq
 need taskset util-linux
-need ip iproute2
-need tc iproute2
 build
 results verdicts
 facts | tee "$out/facts.txt"
@@ -79,17 +74,7 @@ stop_server one; stop_server two
 stop_server shared
 
 # A server elsewhere, behind a link of 100 Mbit/s.
-load_netns=smbench-load-$$ serve_netns=smbench-serve-$$
-namespaces=("$load_netns" "$serve_netns")
-for name in "${namespaces[@]}"; do ip netns add "$name"; done
-ip link add load0 netns "$load_netns" type veth peer name serve0 netns "$serve_netns"
-for end in "$load_netns load0 $load_address" "$serve_netns serve0 $serve_address"; do
-  read -r netns device address <<<"$end"
-  ip -n "$netns" link set lo up
-  ip -n "$netns" address add "$address/24" dev "$device"
-  ip -n "$netns" link set "$device" up
-  tc -n "$netns" qdisc replace dev "$device" root tbf rate 100mbit burst 256kb latency 50ms
-done
+shaped_link tbf rate 100mbit burst 256kb latency 50ms
 serve remote ip netns exec "$serve_netns" "$bin/smbench" lab samba --listen "$serve_address"
 judge 'slow remote server' neither remote ip netns exec "$load_netns" $(smb 0,1 run --profile file-server --clients 16)
 
