@@ -124,7 +124,8 @@ impl Connection {
     /// The session must have been set up on this connection with
     /// [`Channels::Several`](crate::handshake::Channels). The result is `None`
     /// in three cases: the user is a guest and has no key, this connection was
-    /// itself bound, or 255 channels were made.
+    /// itself bound and has no keys of [`Self::hand_over_keys`], or 255 channels
+    /// were made.
     pub fn binding(&mut self, session: SessionIndex) -> Option<Binding> {
         self.sessions[session.at()].bind(&self.negotiated)
     }

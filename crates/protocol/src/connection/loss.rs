@@ -32,6 +32,22 @@ impl Connection {
         mark.sequence = mark.sequence.wrapping_add(1);
     }
 
+    /// Gives a session's requests the channel sequence that they have on another connection.
+    /// For a connection that becomes a channel after another one was lost.
+    pub fn follow_sequence(&mut self, session: SessionIndex, of: &mut Self) {
+        let sequence = of.channel_mut(session).mark_mut().sequence;
+        self.channel_mut(session).mark_mut().sequence = sequence;
+    }
+
+    /// Hands the keys for further channels of a session over to another of its channels. Without
+    /// them here, changes nothing. For a connection that is lost
+    /// ([`binding`](Self::binding)).
+    pub fn hand_over_keys(&mut self, session: SessionIndex, to: &mut Self) {
+        if let Some(root) = self.channel_mut(session).root.take() {
+            to.channel_mut(session).root = Some(root);
+        }
+    }
+
     /// Sets whether the next requests of a session that has lost a channel are replays.
     pub fn repeat(&mut self, session: SessionIndex, repetition: Repetition) {
         self.channel_mut(session).mark_mut().repetition = repetition;

@@ -46,6 +46,21 @@ fn requests_after_a_loss_have_the_next_channel_sequence() {
     }
 }
 
+/// A server refuses changes with a lower number than the session has elsewhere.
+#[test]
+fn a_channel_that_is_added_after_a_loss_has_the_sequence_of_the_others() {
+    let mut standing = connection(Dialect::Smb311, LARGE_MTU, Protection::Signed(signer()));
+    let mut added = connection(Dialect::Smb311, LARGE_MTU, Protection::Signed(signer()));
+    let first = SessionIndex::FIRST;
+    standing.lost_channel(first);
+    standing.lost_channel(first);
+    standing.repeat(first, Repetition::Replay);
+    added.follow_sequence(first, &mut standing);
+    let seen = echo(&mut added, None);
+    assert!(!seen.flags.contains(Flags::REPLAY));
+    assert_eq!(seen.channel_sequence(), 2);
+}
+
 /// The answers are judged as before the loss.
 #[test]
 fn answers_after_a_loss_still_need_their_signature() {

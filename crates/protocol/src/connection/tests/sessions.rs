@@ -193,6 +193,22 @@ fn only_sessions_that_keep_their_keys_can_be_bound() {
     assert!(connection.binding(session).is_none());
 }
 
+/// The number of the next channel goes with the keys, so that no nonce is used twice.
+#[test]
+fn a_connection_that_is_lost_hands_its_keys_over() {
+    let (mut lost, session) = bindable(Cipher::Aes128Gcm);
+    assert!(lost.binding(session).is_some());
+    let mut heir = connection(Dialect::Smb311, LARGE_MTU, Protection::None);
+    assert_eq!(join(&mut heir, Protection::None, None), session);
+    assert!(heir.binding(session).is_none());
+    lost.hand_over_keys(session, &mut heir);
+    assert!(lost.binding(session).is_none());
+    // It has none to hand over any more.
+    lost.hand_over_keys(session, &mut heir);
+    let further = std::iter::from_fn(|| heir.binding(session)).count();
+    assert_eq!(further, 254);
+}
+
 fn config() -> SessionConfig {
     SessionConfig {
         dialects: DialectRange::ALL,
