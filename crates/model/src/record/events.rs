@@ -16,9 +16,17 @@ pub enum EventKind {
     LinkBack,
     /// One of several connections under load was lost. The clients went on with the others.
     ChannelLost,
+    /// Another connection has taken the place of one of those.
+    ChannelBack,
 }
 
 impl EventKind {
+    /// Returns whether a connection was lost.
+    #[must_use]
+    pub const fn is_loss(self) -> bool {
+        matches!(self, Self::LinkLost | Self::ChannelLost)
+    }
+
     /// Returns the name in documents.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -26,6 +34,7 @@ impl EventKind {
             Self::LinkLost => "link-lost",
             Self::LinkBack => "link-back",
             Self::ChannelLost => "channel-lost",
+            Self::ChannelBack => "channel-back",
         }
     }
 }

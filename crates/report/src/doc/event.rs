@@ -11,7 +11,7 @@ use smbench_model::Nanos;
 use smbench_model::event::{EventAction, EventRecord};
 use smbench_model::hooks::HookRecord;
 use smbench_model::record::{
-    DataFaults, EventKind, EventLosses, LoadEvent, LoadPointRecord, OperationFailure,
+    DataFaults, EventLosses, LoadEvent, LoadPointRecord, OperationFailure,
 };
 
 use super::operation::FailureDoc;
@@ -27,7 +27,8 @@ const NOT_GRANTED: &str = "not-granted";
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LinkDoc {
     /// What happened: `link-lost` if a connection was lost, `link-back` if its clients have
-    /// sessions again, `channel-lost` if they went on with another connection.
+    /// sessions again, `channel-lost` if they went on with another connection, `channel-back` if
+    /// a new connection has taken its place.
     pub kind: String,
     /// Seconds from the start of the load, ramps included.
     pub at_s: f64,
@@ -283,7 +284,7 @@ fn effect_s(
         return at_s;
     }
     let links = record.ops.events().kept().iter();
-    let lost = links.filter(|link| link.kind != EventKind::LinkBack);
+    let lost = links.filter(|link| link.kind.is_loss());
     let lost_s = lost.map(|link| link.at.as_secs_f64() - ramp_up.as_secs_f64());
     let of_event = lost_s.filter(|lost_s| next_s.is_none_or(|next_s| *lost_s < next_s));
     let took_s = event.command.as_ref().map_or(0.0, |command| command.took_s);
