@@ -20,7 +20,8 @@ pub use crate::drivers::answer::{Answer, Extent};
 pub use crate::drivers::away::ChurnEvent;
 pub use crate::drivers::busy::Busy;
 pub(crate) use crate::drivers::channel_loss::{
-    LostCalls, OldestRequest, OldestRequests, RepeatedAs,
+    BoundChannel, ChannelMember, ChannelNews, ChannelSetup, LostChannel, OldestRequest,
+    OldestRequests, RepeatedAs,
 };
 use crate::drivers::dropped::{Dropped, LostLink};
 pub(crate) use crate::drivers::load_sockets::LoadSockets;
@@ -129,6 +130,8 @@ pub trait Sink {
     /// before the answers of extent [`Extent::Repeatable`]. `since` is as for
     /// [`Self::link_lost`].
     fn channel_lost(&mut self, lost: &LostLink, since: Nanos);
+    /// Reports that another connection has taken the place of one of [`Self::channel_lost`].
+    fn channel_back(&mut self);
     /// Reports how many further clients cannot send because of the loss at `since`.
     fn cut_off(&mut self, since: Nanos, clients: u32);
     /// Reports that the clients have new sessions after a loss, and what became of their durable
@@ -259,15 +262,32 @@ pub trait Driver: Sized + 'static {
         None
     }
 
-    /// Goes on without one of several connections. Returns the slots of the calls that were in
+    /// Goes on without one of several connections. Returns it, with the calls that were in
     /// flight on it, which are sent again; `None` if the sessions are lost with it.
     #[doc(hidden)]
     fn lose_connection(
         &mut self,
         _lost: &LostLink,
         _repeated: RepeatedAs<'_>,
-    ) -> Option<LostCalls> {
+    ) -> Option<LostChannel> {
         None
+    }
+
+    /// Returns what another connection in the place of a lost one needs; `None` if the sessions
+    /// can have no further one.
+    #[doc(hidden)]
+    fn channel_setup(&mut self, _lost: &LostChannel) -> Option<ChannelSetup> {
+        None
+    }
+
+    /// Uses another connection in the place of a lost one from here on.
+    #[doc(hidden)]
+    fn add_connection(
+        &mut self,
+        _added: BoundChannel,
+        _sockets: &LoadSockets,
+    ) -> Result<ChannelNews, Dropped> {
+        Ok(ChannelNews::default())
     }
 
     /// Returns what new sessions need of the old ones, whose connection is lost.

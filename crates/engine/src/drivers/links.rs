@@ -4,7 +4,7 @@
 //! With one connection, requests go through the worker's buffer. With several, each
 //! connection has a buffer of its own, because one buffer cannot hold bytes for
 //! different connections. The loop does not see the difference. [`Links::lose`] takes out one
-//! of several connections.
+//! of several connections, and [`Links::add`] puts another one in its place.
 
 pub(crate) mod drops;
 mod lose;
@@ -24,9 +24,6 @@ use crate::drivers::turns::after;
 use crate::smb::session::caching::Cache;
 use crate::smb::session::{Session, SessionError, SessionStream};
 pub(super) use open::OpenSessions;
-
-/// Maximum number of ECHOs sent to earn the credits of a connection's window.
-const EARNING_ECHOS: u32 = 64;
 
 /// A connection, and the bytes that its socket has not taken yet.
 struct QueuedConnection {
@@ -76,6 +73,14 @@ impl QueuedConnection {
     fn has_room(&self, waiting: usize) -> bool {
         self.backlog.len() + waiting < backlog::FULL_LEN
     }
+
+    /// Returns the oplocks and leases granted during set-up, and their breaks.
+    fn take_cache(&mut self) -> Cache {
+        let session = &mut self.session;
+        let dialect = session.connection.negotiated().dialect;
+        let none = Cache::new(Caching::None, dialect, 0);
+        std::mem::replace(&mut session.cache, none)
+    }
 }
 
 /// The connection that received data.
@@ -98,7 +103,7 @@ impl Links {
         // Exact, because room for connections that never come would be kept per session.
         let mut links = Vec::with_capacity(sessions.size_hint().0);
         for mut session in sessions {
-            session.earn_credits(EARNING_ECHOS).await?;
+            session.earn_credits().await?;
             if !links.is_empty() {
                 // Acknowledgements on the first connection may still be in flight;
                 // the driver receives their answers.
@@ -127,12 +132,7 @@ impl Links {
     /// Returns the oplocks and leases granted during set-up, and their breaks, of
     /// all connections.
     pub(super) fn take_cache(&mut self) -> Cache {
-        let mut caches = self.links.iter_mut().map(|link| {
-            let session = &mut link.session;
-            let dialect = session.connection.negotiated().dialect;
-            let none = Cache::new(Caching::None, dialect, 0);
-            std::mem::replace(&mut session.cache, none)
-        });
+        let mut caches = self.links.iter_mut().map(QueuedConnection::take_cache);
         let Some(mut first) = caches.next() else {
             unreachable!("a group has a connection");
         };

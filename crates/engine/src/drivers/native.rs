@@ -33,8 +33,8 @@ use smbench_protocol::frame::Payload;
 use smbench_protocol::{Event, NtStatus, ProtocolError};
 
 use crate::drivers::driver::{
-    Answer, Busy, Call, Connector, Driver, Extent, LoadSockets, LostCalls, OldestRequests, Opened,
-    RepeatedAs, Scratch, Sink,
+    Answer, BoundChannel, Busy, Call, ChannelNews, ChannelSetup, Connector, Driver, Extent,
+    LoadSockets, LostChannel, OldestRequests, Opened, RepeatedAs, Scratch, Sink,
 };
 use crate::drivers::dropped::{Dropped, LostLink};
 use crate::drivers::links::{Links, OpenSessions, Payloads, Received, drops};
@@ -186,8 +186,21 @@ impl<E: Encode> Driver for Native<E> {
         self.links.interrupted(oldest)
     }
 
-    fn lose_connection(&mut self, lost: &LostLink, repeated: RepeatedAs<'_>) -> Option<LostCalls> {
-        self.lose(lost, repeated)
+    fn lose_connection(&mut self, lost: &LostLink, again: RepeatedAs<'_>) -> Option<LostChannel> {
+        self.lose(lost, again)
+    }
+
+    fn channel_setup(&mut self, lost: &LostChannel) -> Option<ChannelSetup> {
+        self.set_up_again(lost)
+    }
+
+    fn add_connection(
+        &mut self,
+        added: BoundChannel,
+        sockets: &LoadSockets,
+    ) -> Result<ChannelNews, Dropped> {
+        let learned = self.links.add(*added.0, &self.group.sessions(), sockets)?;
+        Ok(self.group.learn(learned))
     }
 
     fn remains(&mut self) -> SessionRemains {

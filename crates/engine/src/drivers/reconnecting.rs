@@ -16,6 +16,7 @@ mod calls;
 mod channels;
 mod churn;
 mod report;
+mod restoring;
 mod stops;
 
 use std::pin::Pin;
@@ -296,10 +297,10 @@ impl<C: Connector> Driver for Reconnecting<C> {
         if self.switch.take() {
             return Poll::Ready(self.cut(scratch).map(|()| 0));
         }
-        if let Some(error) = self.interrupted(context, scratch) {
+        if let Some(error) = self.look_at_channels(context, scratch) {
             return Poll::Ready(self.found(error, scratch).map(|()| 0));
         }
-        if self.has_lost_channels() {
+        if self.has_news_of_channels() {
             return Poll::Ready(Ok(0));
         }
         match (&mut self.driver, &self.loss) {

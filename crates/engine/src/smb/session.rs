@@ -44,6 +44,9 @@ pub use who::LogonIdentity;
 /// Limit for the log-off; after that the socket is closed without it.
 pub(crate) const LOGOFF_LIMIT: Duration = Duration::from_secs(5);
 
+/// Maximum number of ECHOs sent to earn the credits of a connection's window.
+const EARNING_ECHOS: u32 = 64;
+
 /// The answer to one request.
 pub(crate) struct Reply {
     pub(crate) status: NtStatus,
@@ -86,8 +89,26 @@ impl Session {
 
     async fn connect(endpoint: &Endpoint, binding: Option<Binding>) -> Result<Self, SessionError> {
         let credentials = endpoint.credentials().await?;
-        let mut steps = SetupSteps::begin();
-        let mut stream = SessionStream::connect(endpoint).await?;
+        let steps = SetupSteps::begin();
+        let stream = SessionStream::connect(endpoint).await?;
+        Self::set_up(stream, credentials, binding, steps).await
+    }
+
+    /// Works like [`Session::open_channel`], on a new connection.
+    pub(crate) async fn bind(
+        stream: SessionStream,
+        binding: Binding,
+    ) -> Result<Self, SessionError> {
+        let credentials = stream.endpoint.credentials().await?;
+        Self::set_up(stream, credentials, Some(binding), SetupSteps::begin()).await
+    }
+
+    async fn set_up(
+        mut stream: SessionStream,
+        credentials: Credentials,
+        binding: Option<Binding>,
+        mut steps: SetupSteps,
+    ) -> Result<Self, SessionError> {
         steps.reach(SetupPhase::Negotiate);
         let connection = shake_hands(&mut stream, &credentials, binding, &mut steps).await;
         let connection = connection.map_err(|error| error.in_phase(steps.phase()))?;
@@ -116,6 +137,17 @@ impl Session {
         let address = socket.of_tokio().and_then(TcpStream::peer_addr);
         let address = address.map_err(|source| endpoint.failed("connect once more", source))?;
         Ok(endpoint.at_address(address))
+    }
+
+    /// Makes further connections of the same sessions be with the server address of this one.
+    pub(crate) fn keep_address(&mut self) -> Result<(), SessionError> {
+        self.stream.endpoint = self.beside()?;
+        Ok(())
+    }
+
+    /// Returns the endpoint of this connection. Its address is sure after [`Self::keep_address`].
+    pub(crate) const fn endpoint(&self) -> &Endpoint {
+        &self.stream.endpoint
     }
 
     /// Lets the next session on this connection take the place of an earlier one; 0 for none.
@@ -249,12 +281,12 @@ impl Session {
             .map(|_| ())
     }
 
-    /// Sends ECHOs until the requested credits are available, at most `echos` of
-    /// them. Servers grant few credits at a time. Without enough credits for one
-    /// large request, a window could not begin.
-    pub(crate) async fn earn_credits(&mut self, echos: u32) -> Result<(), SessionError> {
+    /// Sends ECHOs until the requested credits are available, at most
+    /// [`EARNING_ECHOS`]. Servers grant few credits at a time. Without enough credits
+    /// for one large request, a window could not begin.
+    pub(crate) async fn earn_credits(&mut self) -> Result<(), SessionError> {
         const DOING: &str = "earn credits";
-        for _ in 0..echos {
+        for _ in 0..EARNING_ECHOS {
             if self.connection.credits() >= u32::from(self.stream.endpoint.credit_target) {
                 break;
             }

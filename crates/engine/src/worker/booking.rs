@@ -151,6 +151,10 @@ impl<S: Supply> Sink for Booking<'_, S> {
         losses.channels += 1;
     }
 
+    fn channel_back(&mut self) {
+        self.book_event(EventKind::ChannelBack, self.now);
+    }
+
     fn cut_off(&mut self, since: Nanos, clients: u32) {
         let event = self.clients.events.last_before(since);
         self.recorder.losses_mut(event).clients += u64::from(clients);

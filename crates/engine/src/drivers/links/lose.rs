@@ -1,12 +1,16 @@
-//! The loss of one of several connections, which costs only the requests that it had in flight.
+//! The loss of one of several connections, which costs only the requests that it had in flight,
+//! and the connection that takes its place.
 
 use smbench_protocol::SessionIndex;
-use smbench_protocol::connection::{EMPTY_BODY, Repetition};
+use smbench_protocol::connection::{Binding, EMPTY_BODY, Repetition};
 use smbench_protocol::header::Command;
 
-use super::Links;
-use crate::drivers::driver::{OldestRequest, OldestRequests};
+use super::{Links, QueuedConnection};
+use crate::drivers::backlog::Backlog;
+use crate::drivers::driver::{LoadSockets, OldestRequest, OldestRequests};
 use crate::drivers::dropped::{Dropped, LinkCause};
+use crate::smb::session::caching::Cache;
+use crate::smb::session::{Endpoint, Session};
 
 /// Tag of an ECHO that shows whether the server receives something. Its answer is ignored.
 const PROBE: u32 = u32::MAX;
@@ -78,12 +82,54 @@ impl Links {
         })
     }
 
-    /// Takes out the connection with this number. It sends nothing any more, not even again.
-    pub(in crate::drivers) fn lose(&mut self, number: usize) {
-        let lost = self.links.remove(number);
-        lost.session.stream.socket.reset_on_close();
+    /// Takes out the connection with this number, which carries these sessions. It sends nothing
+    /// any more, not even again. Returns the endpoint of another connection in its place.
+    pub(in crate::drivers) fn lose(
+        &mut self,
+        number: usize,
+        sessions: &[SessionIndex],
+    ) -> Endpoint {
+        let mut lost = self.links.remove(number).session;
+        lost.stream.socket.reset_on_close();
+        if let Some(heir) = self.links.first_mut() {
+            let heir = &mut heir.session.connection;
+            let sessions = sessions.iter();
+            sessions.for_each(|&session| lost.connection.hand_over_keys(session, heir));
+        }
         self.shared -= 1;
         (self.chosen, self.read, self.wanted) = (0, 0, None);
+        lost.endpoint().clone()
+    }
+
+    /// Returns the data that makes one further connection a channel of a session; `None` if it
+    /// can have no more.
+    pub(in crate::drivers) fn binding(&mut self, session: SessionIndex) -> Option<Binding> {
+        let mut links = self.links.iter_mut();
+        links.find_map(|link| link.session.connection.binding(session))
+    }
+
+    /// Uses another connection in the place of a lost one. It carries these sessions. Returns
+    /// what it learned of oplocks and leases.
+    pub(in crate::drivers) fn add(
+        &mut self,
+        mut added: Session,
+        sessions: &[SessionIndex],
+        sockets: &LoadSockets,
+    ) -> Result<Cache, Dropped> {
+        sockets.take(&mut added.stream.socket)?;
+        if let Some(standing) = self.links.first_mut() {
+            let standing = &mut standing.session.connection;
+            let sessions = sessions.iter();
+            sessions.for_each(|&session| added.connection.follow_sequence(session, standing));
+        }
+        let mut added = QueuedConnection {
+            session: added,
+            backlog: Backlog::default(),
+        };
+        let learned = added.take_cache();
+        self.links.push(added);
+        self.shared += 1;
+        Ok(learned)
     }
 
     /// Raises the channel sequence of these sessions on all connections.

@@ -81,7 +81,12 @@ impl OpenSessions {
         clients: &[u32],
     ) -> Result<Vec<Session>, SessionError> {
         let mut further = Vec::new();
-        for channel in 1..site.plan.sessions.connections.connections_per_session {
+        let per_session = site.plan.sessions.connections.connections_per_session;
+        if per_session > 1 {
+            // Under load, the socket does not tell it.
+            self.first.keep_address()?;
+        }
+        for channel in 1..per_session {
             let connection_number = number(site, clients, channel);
             let added = self.connect_one(connection_number, clients).await;
             further.push(added.map_err(|source| SessionError::Channel {
@@ -122,13 +127,7 @@ impl OpenSessions {
                 binding.ok_or_else(|| SessionError::NoChannelKey { at: endpoint.at() })?;
             match &mut link {
                 None => link = Some(Session::open_channel(&endpoint, binding).await?),
-                // Sessions are set up in the same order on each connection, so that
-                // a session has the same index on all of them.
-                Some(link) => {
-                    link.log_on_as(client);
-                    let same = link.open_another(Some(binding)).await?;
-                    debug_assert_eq!(same, index);
-                }
+                Some(link) => link.bind_next(client, index, binding).await?,
             }
             *took = *took + clock::now().since(begin);
         }

@@ -10,10 +10,10 @@ use super::answer;
 use super::encode::{Encode, To};
 use super::further::{self, SlotProgress};
 use super::state::{CachingNews, GroupState, member_of};
-use crate::drivers::driver::{Call, Extent, ListingEvent, Sink, slot_of};
+use crate::drivers::driver::{Call, ChannelNews, Extent, ListingEvent, Sink, slot_of};
 use crate::drivers::dropped::Dropped;
 use crate::drivers::links::Links;
-use crate::smb::session::caching::Answered;
+use crate::smb::session::caching::{Answered, Cache};
 
 impl<E> GroupState<E> {
     /// Returns the session, tag and buffer of a call's request on the chosen connection.
@@ -143,6 +143,12 @@ impl<E: Encode> GroupState<E> {
         sink: &mut impl Sink,
     ) {
         sink.broken();
+        self.owe(notification);
+        self.listings_broken(notification, now, sink);
+    }
+
+    /// Makes the acknowledgement of a break due, if its open is found.
+    fn owe(&mut self, notification: &BreakNotification) {
         let Self {
             encoder,
             cache,
@@ -155,6 +161,20 @@ impl<E: Encode> GroupState<E> {
             let (slot, level) = encoder.holder(open, held, places)?;
             Some((held[slot / *outstanding].session, level))
         });
-        self.listings_broken(notification, now, sink);
+    }
+
+    /// Takes over what a connection of the sessions learned while it was set up. Nothing is in
+    /// flight on it.
+    #[cold]
+    pub(super) fn learn(&mut self, mut cache: Cache) -> ChannelNews {
+        let news = ChannelNews {
+            breaks: cache.take_breaks(),
+            acknowledged: cache.take_settled(),
+        };
+        for broken in cache.take_early() {
+            self.owe(&BreakNotification::Oplock(broken));
+        }
+        self.cache.absorb(cache);
+        news
     }
 }

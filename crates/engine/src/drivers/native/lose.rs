@@ -6,13 +6,15 @@ use std::hint;
 use smbench_model::Nanos;
 use smbench_protocol::connection::Repetition;
 use smbench_protocol::header::Command;
-use smbench_protocol::{Completion, FileId, NtStatus};
+use smbench_protocol::{Completion, FileId, NtStatus, SessionIndex};
 
 use super::Native;
 use super::channel_replays::ReplayOutcome;
 use super::encode::Encode;
 use super::state::{CachingNews, GroupState, SlotObjects};
-use crate::drivers::driver::{Answer, Busy, Call, Extent, LostCalls, RepeatedAs};
+use crate::drivers::driver::{
+    Answer, Busy, Call, ChannelMember, ChannelSetup, Extent, LostChannel, RepeatedAs,
+};
 use crate::drivers::dropped::{LinkCause, LostLink};
 use crate::drivers::links::Links;
 use crate::machine::clock;
@@ -96,6 +98,11 @@ impl<E> GroupState<E> {
             && self.places.iter().all(is_plain)
     }
 
+    /// Returns the sessions of all members.
+    pub(super) fn sessions(&self) -> Vec<SessionIndex> {
+        self.held.iter().map(|held| held.session).collect()
+    }
+
     /// Makes an acknowledgement without an answer due again. Forgets what a slot waited for.
     fn forget_request(&mut self, tag: u32) {
         if tag >= caching::FIRST_TAG {
@@ -113,9 +120,13 @@ impl<E> GroupState<E> {
 
 impl<E: Encode> Native<E> {
     /// Goes on without a connection, if the sessions have another one, and if each call in
-    /// flight on it can be sent again. Returns the slots of these calls.
+    /// flight on it can be sent again.
     #[cold]
-    pub(super) fn lose(&mut self, lost: &LostLink, repeated: RepeatedAs<'_>) -> Option<LostCalls> {
+    pub(super) fn lose(
+        &mut self,
+        lost: &LostLink,
+        repeated: RepeatedAs<'_>,
+    ) -> Option<LostChannel> {
         let is_of_connection = matches!(
             lost.cause,
             LinkCause::Closed | LinkCause::Io(_) | LinkCause::Unacknowledged
@@ -126,7 +137,7 @@ impl<E: Encode> Native<E> {
         let in_flight = self.links.in_flight_on(lost.connection)?;
         let is_call = |tag: &u32| *tag < caching::FIRST_TAG;
         let slots = in_flight.lost.iter().copied().filter(is_call);
-        let slots: LostCalls = slots.collect();
+        let slots: Vec<_> = slots.collect();
         let known = self.group.replays.get_or_insert_default();
         let mut due = Vec::new();
         for &slot in &slots {
@@ -137,11 +148,29 @@ impl<E: Encode> Native<E> {
         slots.iter().for_each(|&slot| known.begin(slot));
         known.due.append(&mut due);
         known.older.extend(in_flight.others);
-        self.links.lose(lost.connection);
-        let sessions = self.group.held.iter().map(|held| held.session);
-        self.links.next_sequence(&sessions.collect::<Vec<_>>());
+        let sessions = self.group.sessions();
+        let endpoint = self.links.lose(lost.connection, &sessions);
+        self.links.next_sequence(&sessions);
         let tags = in_flight.lost.iter();
         tags.for_each(|&tag| self.group.forget_request(tag));
-        Some(slots)
+        Some(LostChannel { slots, endpoint })
+    }
+
+    /// Returns what another connection in the place of a lost one needs. Each use costs the
+    /// sessions one of the channels that they can have.
+    #[cold]
+    pub(super) fn set_up_again(&mut self, lost: &LostChannel) -> Option<ChannelSetup> {
+        let held = self.group.held.iter();
+        let members = held.map(|held| {
+            let binding = self.links.binding(held.session)?;
+            Some(ChannelMember {
+                client: held.client,
+                session: held.session,
+                binding,
+            })
+        });
+        let members = members.collect::<Option<Vec<_>>>()?;
+        let endpoint = lost.endpoint.clone().for_client(members.first()?.client);
+        Some(ChannelSetup { endpoint, members })
     }
 }

@@ -72,6 +72,10 @@ impl<S: Sink> Sink for Answers<'_, S> {
         self.sink.channel_lost(lost, since);
     }
 
+    fn channel_back(&mut self) {
+        self.sink.channel_back();
+    }
+
     fn cut_off(&mut self, since: Nanos, clients: u32) {
         self.sink.cut_off(since, clients);
     }

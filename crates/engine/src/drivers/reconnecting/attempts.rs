@@ -91,11 +91,22 @@ fn time_of_attempt(left: Duration, limit: Duration, attempt: usize, nodes: usize
 
 /// Returns whether no further attempt can succeed. Each attempt after a refused log-on could
 /// also bring the account nearer to being locked.
-fn is_final(error: &SessionError) -> bool {
+pub(super) fn is_final(error: &SessionError) -> bool {
     match error.status() {
         Some(status) => FINAL.contains(&status),
         None => error.is_of_log_on(),
     }
+}
+
+/// Returns the pause before the next attempt to connect, this long after the loss.
+pub(super) fn pause_to_connect(since_loss: Duration) -> Duration {
+    with_jitter(pause_after(since_loss), random_u64())
+}
+
+/// Returns the pause before the next attempt to bind another connection. It is long, because a
+/// session can have few connections in all, and its clients have others meanwhile.
+pub(super) fn pause_to_bind() -> Duration {
+    with_jitter(PAUSE_MAX, random_u64())
 }
 
 /// Returns the pause before the next attempt, this long after the loss.

@@ -1,17 +1,19 @@
-//! The loss of one connection of clients that have several.
+//! The loss of one connection of clients that have several, and its return.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use smbench_model::Nanos;
 use smbench_model::kind::OpKind;
 use smbench_protocol::NtStatus;
 use smbench_protocol::connection::Repetition;
 use tokio::time::sleep;
 
+use super::restoring::{Restoration, RestorationTerms};
 use super::{Reconnecting, ReconnectingConnector};
 use crate::drivers::driver::{
-    Answer, Connector, Driver, Extent, LostCalls, OldestRequests, Scratch, Sink,
+    Answer, ChannelNews, Connector, Driver, Extent, LoadSockets, OldestRequests, Scratch, Sink,
 };
 use crate::drivers::dropped::{Dropped, LostLink};
 use crate::machine::tasks::on_tokio;
@@ -21,8 +23,12 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// The connections of a group, of which each client has several.
 pub(super) struct SeveralConnections {
-    /// Lost connections that the loop does not know of yet.
-    lost: Vec<(Box<LostLink>, LostCalls)>,
+    /// Lost connections that the loop does not know of yet, with the slots of their calls.
+    lost: Vec<(Box<LostLink>, Vec<u32>)>,
+    /// Those that are being set up again.
+    restored: Vec<Restoration>,
+    /// What those that are back have learned, if the loop does not know of them yet.
+    back: Vec<ChannelNews>,
     oldest: OldestRequests,
     /// Ends when the connections are to be looked at.
     pause: Pin<Box<dyn Future<Output = ()>>>,
@@ -32,6 +38,8 @@ impl SeveralConnections {
     fn new() -> Self {
         Self {
             lost: Vec::new(),
+            restored: Vec::new(),
+            back: Vec::new(),
             oldest: OldestRequests::new(),
             pause: Self::pause(),
         }
@@ -39,6 +47,32 @@ impl SeveralConnections {
 
     fn pause() -> Pin<Box<dyn Future<Output = ()>>> {
         Box::pin(on_tokio(sleep(LOOK_EVERY)))
+    }
+
+    /// Goes on with the connections that are being set up again. Gives those that are ready to
+    /// the driver.
+    fn restore(
+        &mut self,
+        driver: &mut impl Driver,
+        sockets: &LoadSockets,
+        context: &mut Context<'_>,
+    ) -> Result<(), Dropped> {
+        let mut at = 0;
+        while let Some(restoration) = self.restored.get_mut(at) {
+            let Poll::Ready(ended) = restoration.poll(context) else {
+                at += 1;
+                continue;
+            };
+            let restoration = self.restored.swap_remove(at);
+            match ended {
+                Ok(added) => {
+                    let learned = driver.add_connection(added, &sockets.under_load())?;
+                    self.back.push(learned);
+                }
+                Err(error) => self.restored.extend(restoration.again(&error, driver)),
+            }
+        }
+        Ok(())
     }
 }
 
@@ -75,8 +109,15 @@ impl<C: Connector> Reconnecting<C> {
             None => Some(Repetition::First),
         };
         match driver.lose_connection(&lost, &repeated) {
-            Some(slots) => {
+            Some(mut channel) => {
+                let terms = RestorationTerms {
+                    lost_at: lost.at,
+                    until: lost.at + Nanos::from(self.connector.limit),
+                };
+                let slots = std::mem::take(&mut channel.slots);
                 channels.lost.push((lost, slots));
+                let restoration = Restoration::begin(channel, terms, driver);
+                channels.restored.extend(restoration);
                 None
             }
             None => Some(lost),
@@ -84,40 +125,54 @@ impl<C: Connector> Reconnecting<C> {
     }
 
     /// Looks at the connections when it is time, and returns the loss of one whose path is
-    /// interrupted.
-    pub(super) fn interrupted(
+    /// interrupted. Goes on with lost ones that are being set up again.
+    pub(super) fn look_at_channels(
         &mut self,
         context: &mut Context<'_>,
         scratch: &mut Scratch,
     ) -> Option<Dropped> {
         let channels = self.channels.as_mut()?;
-        if self.loss.is_some() || self.sockets.is_none() {
+        let (None, Some(sockets)) = (&self.loss, &self.sockets) else {
+            // Their sessions have ended, or no load would use them.
+            channels.restored.clear();
             return None;
-        }
+        };
+        let driver = self.driver.as_mut()?;
         while channels.pause.as_mut().poll(context) == Poll::Ready(()) {
             channels.pause = SeveralConnections::pause();
-            let driver = self.driver.as_mut()?;
             let interrupted = driver.interrupted(&mut channels.oldest);
             let error = interrupted.or_else(|| driver.flush(context, scratch).err());
             if error.is_some() {
                 return error;
             }
         }
-        None
+        channels.restore(driver, sockets, context).err()
     }
 
-    /// Returns whether the loop does not know of a lost connection yet.
-    pub(super) fn has_lost_channels(&self) -> bool {
+    /// Returns whether the loop does not know yet that a connection is lost, or back.
+    pub(super) fn has_news_of_channels(&self) -> bool {
         let channels = self.channels.as_ref();
-        channels.is_some_and(|channels| !channels.lost.is_empty())
+        channels.is_some_and(|channels| !channels.lost.is_empty() || !channels.back.is_empty())
     }
 
-    /// Reports the connections that were lost, and the calls without an answer.
+    /// Reports the connections that are back, and those that were lost, with the calls without an
+    /// answer.
     pub(super) fn report_channels(&mut self, sink: &mut impl Sink) -> Result<(), Dropped> {
         let Some(channels) = &mut self.channels else {
             return Ok(());
         };
-        for (lost, slots) in std::mem::take(&mut channels.lost) {
+        let (lost, back) = (
+            std::mem::take(&mut channels.lost),
+            std::mem::take(&mut channels.back),
+        );
+        for learned in back {
+            sink.channel_back();
+            (0..learned.breaks).for_each(|_| sink.broken());
+            for (took, outcome) in learned.acknowledged {
+                sink.acknowledged(took, outcome);
+            }
+        }
+        for (lost, slots) in lost {
             let (since, slots) = self.calls.lose_some(&slots, lost.at);
             sink.channel_lost(&lost, since);
             self.report_cut_off(sink);

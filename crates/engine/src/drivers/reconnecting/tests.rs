@@ -103,6 +103,7 @@ impl Sink for Ended {
     fn reauthenticated(&mut self, _: Nanos) {}
     fn link_lost(&mut self, _: &LostLink, _: Nanos, _: u64) {}
     fn channel_lost(&mut self, _: &LostLink, _: Nanos) {}
+    fn channel_back(&mut self) {}
     fn cut_off(&mut self, _: Nanos, _: u32) {}
     fn link_back(&mut self, _: &Reclaimed) {}
     fn came_back(&mut self, _: Nanos, _: Nanos) {}

@@ -12,6 +12,7 @@
 //! an error. Acknowledgements are in no sum over operations, because the workload did
 //! not ask for them.
 
+mod absorb;
 mod object;
 
 use std::collections::VecDeque;
@@ -152,20 +153,6 @@ impl Cache {
             sent: Vec::new(),
             next_tag: FIRST_TAG,
             settled: Vec::new(),
-        }
-    }
-
-    /// Takes over the notifications and outcomes of another connection of the same
-    /// sessions, collected while it was set up. None of its acknowledgements is in
-    /// flight any more.
-    pub(crate) fn absorb(&mut self, other: Self) {
-        debug_assert!(other.sent.is_empty(), "its tags are ours as well");
-        self.breaks += other.breaks;
-        self.settled.extend(other.settled);
-        self.due.extend(other.due);
-        for broken in other.early {
-            self.breaks -= 1;
-            self.broken(&BreakNotification::Oplock(broken), |_| None);
         }
     }
 

@@ -176,6 +176,21 @@ impl Session {
         Ok(self.current)
     }
 
+    /// Binds this connection to the session of a further client, which has this index.
+    /// Sessions are set up in the same order on each connection, so that a session has
+    /// the same index on all of them.
+    pub(crate) async fn bind_next(
+        &mut self,
+        client: u32,
+        index: SessionIndex,
+        binding: Binding,
+    ) -> Result<(), SessionError> {
+        self.log_on_as(client);
+        let same = self.open_another(Some(binding)).await?;
+        debug_assert_eq!(same, index);
+        Ok(())
+    }
+
     /// Appends the first request of a further session, with this tag. The new
     /// session has the options of the others, but no further connections.
     pub(crate) fn begin_log_on(

@@ -42,7 +42,7 @@ type TakeFrame<'a> = dyn FnMut(Frame<'_>, &mut Vec<u8>) -> Result<bool, StepFail
 
 impl SessionStream {
     /// Connects to the server.
-    pub(super) async fn connect(endpoint: &Endpoint) -> Result<Self, SessionError> {
+    pub(crate) async fn connect(endpoint: &Endpoint) -> Result<Self, SessionError> {
         Ok(Self {
             socket: endpoint.connect().await?.into(),
             inbound: Inbound::default(),

@@ -2,15 +2,52 @@
 
 use std::time::Duration;
 
-use smbench_engine::{Cancel, execute};
+use smbench_engine::{Cancel, Observer, execute};
 use smbench_lab::{SambaOptions, ScratchSamba};
-use smbench_model::record::{EventKind, LoadPointRecord};
+use smbench_model::progress::{MeasuredInterval, Progress};
+use smbench_model::record::{EventKind, LoadPointRecord, RunRecord};
 use smbench_model::sessions::Mode;
 use smbench_model::spec::{RunOptions, SessionsSpec, WorkSpec};
 
 use super::gate::Gate;
-use super::{AfterFirstInterval, losses, options, valid_point};
+use super::{losses, options, valid_point};
 use crate::support::{plan, target};
+
+/// Bytes that a connection under load carries in much less than an interval. One that waits or is
+/// set up carries fewer.
+const BUSY_BYTES: u64 = 32 << 10;
+
+/// Cuts a connection at the end of the first interval, and counts those that carry the load in
+/// each interval.
+struct CutOnce {
+    gate: Gate,
+    /// Which connection is cut; 0 is the last one.
+    number: usize,
+    /// Number of connections before the cut.
+    connections: usize,
+    /// Bytes that each connection has carried until the end of the last interval.
+    carried: Vec<u64>,
+    busy: Vec<usize>,
+}
+
+impl Observer for CutOnce {
+    fn progress(&mut self, _: &Progress) {}
+
+    fn interval_ended(&mut self, _: &MeasuredInterval<'_>) {
+        let carried = self.gate.carried();
+        let before = self.carried.iter().copied().chain(std::iter::repeat(0));
+        let busy = carried.iter().zip(before);
+        let busy = busy.filter(|(now, before)| **now - before > BUSY_BYTES);
+        self.busy.push(busy.count());
+        self.carried = carried;
+        if self.busy.len() == 1 {
+            self.connections = self.gate.count();
+            self.gate.cut_from_the_end(self.number);
+        }
+    }
+
+    fn load_point_ended(&mut self, _: &RunRecord) {}
+}
 
 /// One client with several connections and more operations in flight.
 fn several_connections(connections: u32, sign: Mode, encrypt: Mode) -> RunOptions {
@@ -20,7 +57,7 @@ fn several_connections(connections: u32, sign: Mode, encrypt: Mode) -> RunOption
         encrypt: Some(encrypt),
         ..SessionsSpec::default()
     };
-    let options = options(1, Duration::from_secs(3), sessions);
+    let options = options(1, Duration::from_secs(4), sessions);
     RunOptions {
         work: WorkSpec {
             outstanding: Some(8 * connections),
@@ -30,10 +67,55 @@ fn several_connections(connections: u32, sign: Mode, encrypt: Mode) -> RunOption
     }
 }
 
-/// The client goes on with the other connection: it sends its requests again there, none of them
-/// fails, and it sets up no connection.
+/// Runs a profile, and cuts one of its connections in the window: 0 is the last one.
+fn cut_once(
+    samba: &ScratchSamba,
+    profile: &str,
+    options: &RunOptions,
+    number: usize,
+) -> (LoadPointRecord, CutOnce) {
+    let gate = Gate::start(samba.address());
+    let mut target = target(&samba.url(), samba.password());
+    target.port = gate.port();
+    let plan = plan(profile, options, target);
+    let mut observer = CutOnce {
+        gate,
+        number,
+        connections: 0,
+        carried: Vec::new(),
+        busy: Vec::new(),
+    };
+    let record = execute(&plan, &mut observer, &Cancel::default());
+    (valid_point(record.unwrap()), observer)
+}
+
+/// Expects that one connection was lost alone, and that another one has taken its place.
+fn expect_back(point: &LoadPointRecord, seen: &CutOnce, connections: usize, what: &str) {
+    let losses = losses(point, None);
+    assert_eq!(losses.channels, 1, "{what}");
+    assert_eq!(losses.failed, 0, "{what}");
+    assert_eq!(losses.still_away(), 0, "{what}");
+    let repeated = losses.repeated;
+    assert!(repeated <= 8 * connections as i64, "{what}: {repeated}");
+    let kinds = point.ops.events().kept().iter();
+    let kinds: Vec<_> = kinds.map(|event| event.kind).collect();
+    let expected = [EventKind::ChannelLost, EventKind::ChannelBack];
+    assert_eq!(kinds, expected, "{what}");
+    assert_eq!(
+        seen.busy.last(),
+        Some(&connections),
+        "{what}: {:?}",
+        seen.busy
+    );
+    // The connection for the clean-up may be a new one.
+    let further = seen.gate.count() - seen.connections;
+    assert!((1..=2).contains(&further), "{what}: {further}");
+}
+
+/// The client goes on with the other connection: it sends its requests again there, and none of
+/// them fails. Then it sets the lost one up again, also if that had set up the session.
 #[test]
-fn a_client_that_loses_one_of_two_connections_goes_on() {
+fn a_client_that_loses_one_of_two_connections_gets_it_back() {
     let Some(samba) = ScratchSamba::or_skip(SambaOptions::default()) else {
         return;
     };
@@ -44,70 +126,25 @@ fn a_client_that_loses_one_of_two_connections_goes_on() {
     ] {
         for number in [0, 1] {
             let what = format!("sign {sign:?}, encrypt {encrypt:?}, connection {number}");
-            let gate = Gate::start(samba.address());
-            let mut target = target(&samba.url(), samba.password());
-            target.port = gate.port();
-            let plan = plan(
-                "file-server",
-                &several_connections(2, sign, encrypt),
-                target,
-            );
-            let mut connections = 0;
-            let cut = || {
-                connections = gate.count();
-                gate.cut_from_the_end(number);
-            };
-            let record = execute(
-                &plan,
-                &mut AfterFirstInterval(Some(cut)),
-                &Cancel::default(),
-            );
-            let point = valid_point(record.unwrap());
-            let losses = losses(&point, None);
-            assert_eq!(losses.channels, 1, "{what}");
-            assert_eq!(losses.failed, 0, "{what}");
-            assert_eq!(losses.still_away(), 0, "{what}");
-            assert!(losses.repeated <= 16, "{what}: {}", losses.repeated);
-            let kinds = point.ops.events().kept().iter();
-            let kinds: Vec<_> = kinds.map(|event| event.kind).collect();
-            assert_eq!(kinds, [EventKind::ChannelLost], "{what}");
-            // The connection for the clean-up may be a new one.
-            assert!(gate.count() <= connections + 1, "{what}");
+            let options = several_connections(2, sign, encrypt);
+            let (point, seen) = cut_once(&samba, "file-server", &options, number);
+            expect_back(&point, &seen, 2, &what);
         }
     }
-}
-
-/// Runs a profile, and cuts one of its connections in the window: 0 is the last one.
-fn cut_once(
-    samba: &ScratchSamba,
-    profile: &str,
-    options: &RunOptions,
-    number: usize,
-) -> LoadPointRecord {
-    let gate = Gate::start(samba.address());
-    let mut target = target(&samba.url(), samba.password());
-    target.port = gate.port();
-    let plan = plan(profile, options, target);
-    let cut = || gate.cut_from_the_end(number);
-    let record = execute(
-        &plan,
-        &mut AfterFirstInterval(Some(cut)),
-        &Cancel::default(),
-    );
-    valid_point(record.unwrap())
 }
 
 /// Requests on the other connections may be overtaken by the first one that has the next channel
 /// sequence, and are then refused.
 #[test]
-fn a_client_that_loses_one_of_four_connections_goes_on() {
+fn a_client_that_loses_one_of_four_connections_gets_it_back() {
     let Some(samba) = ScratchSamba::or_skip(SambaOptions::default()) else {
         return;
     };
     let options = several_connections(4, Mode::Off, Mode::Off);
-    let point = cut_once(&samba, "file-server", &options, 2);
+    let (point, seen) = cut_once(&samba, "file-server", &options, 2);
     let losses = losses(&point, None);
     assert_eq!((losses.channels, losses.failed), (1, 0));
+    assert_eq!(seen.busy.last(), Some(&4), "{:?}", seen.busy);
 }
 
 /// A CREATE in flight could take effect twice, so that the sessions are set up anew.
@@ -118,6 +155,6 @@ fn opens_that_are_lost_with_one_of_two_connections_leave_nothing_behind() {
     };
     let mut options = several_connections(2, Mode::Off, Mode::Off);
     options.work.verify = None;
-    let point = cut_once(&samba, "metadata", &options, 1);
+    let (point, _) = cut_once(&samba, "metadata", &options, 1);
     assert_eq!(losses(&point, None).still_away(), 0);
 }

@@ -2,7 +2,7 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
@@ -27,12 +27,15 @@ struct Carried {
     client: TcpStream,
     /// Whether nothing passes any more, without an end of the connection.
     is_silent: Arc<AtomicBool>,
+    /// Number of bytes that it has carried, both ways.
+    bytes: Arc<AtomicU64>,
 }
 
 /// Carries bytes one way until the connection ends.
-fn carry(mut from: TcpStream, mut to: TcpStream, is_silent: &AtomicBool) {
+fn carry(mut from: TcpStream, mut to: TcpStream, is_silent: &AtomicBool, count: &AtomicU64) {
     let mut bytes = vec![0; 64 << 10];
     while let Ok(read @ 1..) = from.read(&mut bytes) {
+        count.fetch_add(read as u64, Ordering::Relaxed);
         if !is_silent.load(Ordering::Relaxed) && to.write_all(&bytes[..read]).is_err() {
             break;
         }
@@ -67,12 +70,17 @@ impl Gate {
                     return;
                 };
                 let is_silent = Arc::<AtomicBool>::default();
+                let bytes = Arc::<AtomicU64>::default();
                 for (from, to) in [(&client, &server), (&server, &client)] {
                     let (from, to) = (from.try_clone().unwrap(), to.try_clone().unwrap());
-                    let is_silent = Arc::clone(&is_silent);
-                    thread::spawn(move || carry(from, to, &is_silent));
+                    let (is_silent, bytes) = (Arc::clone(&is_silent), Arc::clone(&bytes));
+                    thread::spawn(move || carry(from, to, &is_silent, &bytes));
                 }
-                state.clients.push(Carried { client, is_silent });
+                state.clients.push(Carried {
+                    client,
+                    is_silent,
+                    bytes,
+                });
                 state.count += 1;
             }
         });
@@ -86,6 +94,17 @@ impl Gate {
     /// Returns the number of connections that it has carried.
     pub(super) fn count(&self) -> usize {
         self.state.lock().unwrap().count
+    }
+
+    /// Returns the number of bytes that each connection has carried, in the order in which they
+    /// came.
+    pub(super) fn carried(&self) -> Vec<u64> {
+        let state = self.state.lock().unwrap();
+        let bytes = state
+            .clients
+            .iter()
+            .map(|carried| carried.bytes.load(Ordering::Relaxed));
+        bytes.collect()
     }
 
     /// Cuts all connections, and takes no further ones.
