@@ -7,6 +7,7 @@ use smbench_model::sessions::SessionOptions;
 use smbench_model::target::Target;
 
 use super::*;
+use crate::machine::poller::Poller;
 use crate::smb::session::Endpoint;
 
 async fn two(server: &EmbeddedServer) -> Links {
@@ -85,4 +86,22 @@ async fn a_lost_connection_has_its_number() {
     };
     assert_eq!(lost.connection, 1);
     assert_eq!(lost.to_string(), "the server closed the connection");
+}
+
+/// Requests use it in turn with the others, although the numbers of these have changed.
+#[tokio::test]
+async fn a_connection_in_the_place_of_a_lost_one_has_its_turns() {
+    let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
+    let mut links = two(&server).await;
+    let sessions = [SessionIndex::FIRST];
+    let endpoint = links.lose(0, &sessions);
+    assert_eq!((links.count(), links.shared), (1, 1));
+    let added = Session::open(&endpoint).await.unwrap();
+    let sockets = LoadSockets::new(Poller::new().unwrap());
+    links.add(added, &sessions, &sockets).unwrap();
+    let turns = [(); 4].map(|()| {
+        links.choose_free(|_| true).unwrap();
+        links.chosen
+    });
+    assert_eq!(turns, [1, 0, 1, 0]);
 }
