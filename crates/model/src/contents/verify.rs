@@ -23,6 +23,7 @@
 //! contents ([`crate::contents::block`]).
 
 mod faults;
+mod final_read;
 mod judge;
 
 use std::collections::HashSet;
@@ -31,6 +32,7 @@ use crate::contents::block::{BLOCK_BYTES, Mismatch, Salt, Stamp};
 use crate::files::{FileSet, Scope};
 pub use faults::DataFault;
 use faults::FoundFaults;
+pub use final_read::WrittenRange;
 
 /// The largest number of writes without an answer that a ledger remembers.
 const UNANSWERED_MAX: usize = 1 << 16;

@@ -1,6 +1,7 @@
 //! The ledger against a model of a server.
 
 mod faults;
+mod final_read;
 mod history;
 
 use proptest::prelude::*;
