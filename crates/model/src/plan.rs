@@ -187,6 +187,23 @@ impl Plan {
         kinds.contains(&OpKind::Write) || kinds.contains(&OpKind::Flush)
     }
 
+    /// Whether clients read what they have written once more after the load. They do so where
+    /// something may cost acknowledged writes: lost connections and events. What comes after the
+    /// load belongs to no stage.
+    #[must_use]
+    pub fn reads_finally(&self) -> bool {
+        let may_lose = self.sessions.failover.reconnect.is_some() || !self.work.events.is_empty();
+        let mut populations = self.work.populations.iter();
+        may_lose && self.work.stages.is_none() && populations.any(Population::knows_its_writes)
+    }
+
+    /// Whether clients have work to do after the load: final flushes, or the read of what they
+    /// have written.
+    #[must_use]
+    pub fn closes(&self) -> bool {
+        self.work.closes() || self.reads_finally()
+    }
+
     /// Returns the bytes of all files that this process makes, at the largest load point.
     #[must_use]
     pub fn bytes_on_share(&self) -> u64 {

@@ -59,4 +59,4 @@ pub use series::{IntervalSummary, Series, SeriesDetail};
 pub use stage::{PopulationStage, StageMemory, StageRecord};
 pub use tally::{OpTotals, Phase, Tally};
 pub use tcp::{TcpRecord, TcpRtt, TcpUse};
-pub use verification::Verification;
+pub use verification::{FinalRead, Verification};

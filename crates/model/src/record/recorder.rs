@@ -11,7 +11,8 @@ use smbench_protocol::NtStatus;
 
 use super::incidents::Incidents;
 use super::{
-    CachingRecord, ChurnRecord, ClosingWaits, EventLosses, LoadEvent, LoadEvents, OpRecord, Times,
+    CachingRecord, ChurnRecord, ClosingWaits, EventLosses, FinalRead, LoadEvent, LoadEvents,
+    OpRecord, Times,
 };
 use crate::Nanos;
 use crate::contents::verify::ReadVerdict;
@@ -158,6 +159,11 @@ impl Recorder {
     #[inline]
     pub const fn verified(&mut self, verdict: ReadVerdict) {
         self.incidents.verification.count(verdict);
+    }
+
+    /// Counts the blocks that a client has read after its load.
+    pub fn read_finally(&mut self, read: FinalRead) {
+        self.incidents.verification.add_final(read);
     }
 
     /// Keeps the path of a directory that a walk has to leave out.

@@ -10,6 +10,8 @@ use crate::action::Action;
 use crate::bounds::OUTSTANDING_MAX;
 use crate::contents::Verify;
 use crate::digest::{digested, start_of_hash};
+use crate::files::Scope;
+use crate::kind::OpKind;
 use crate::lists::clients::CLIENTS_MAX;
 use crate::lists::sources::SourceList;
 use crate::load::{LoadModel, Ramp, Rate};
@@ -109,6 +111,17 @@ impl Population {
     pub fn is_counted(&self) -> bool {
         let replay = self.workload.replay();
         self.count.is_some() || replay.is_some_and(|replay| replay.loops.is_some())
+    }
+
+    /// Returns whether its clients verify what they read, and know all writes to their files,
+    /// which they hold open.
+    #[must_use]
+    pub(crate) fn knows_its_writes(&self) -> bool {
+        let workload = &self.workload;
+        self.verify == Verify::ReadBack
+            && workload.files.scope == Scope::Private
+            && workload.fileio().is_none()
+            && workload.kinds().contains(&OpKind::Write)
     }
 
     /// Finds the first number out of bounds. The error names its option.

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use itertools::Itertools as _;
 use smbench_model::Nanos;
 use smbench_model::record::{
-    ClosingWaits, DataFaults, OpRecord, OpTotals, OperationFailure, ReplayDifference, Verification,
-    WrongPlace,
+    ClosingWaits, DataFaults, FinalRead, OpRecord, OpTotals, OperationFailure, ReplayDifference,
+    Verification, WrongPlace,
 };
 
 use super::error::MergeError;
@@ -160,6 +160,9 @@ pub(super) fn verification(parts: &[PartPoint<'_>]) -> Option<Verification> {
         checked: total(docs().map(|doc| doc.checked)),
         unjudged: total(docs().map(|doc| doc.unjudged)),
         wrong: total(docs().map(|doc| doc.wrong)),
+        final_read: docs()
+            .filter_map(|doc| doc.final_read)
+            .reduce(FinalRead::and),
     })
 }
 

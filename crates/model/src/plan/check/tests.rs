@@ -274,3 +274,32 @@ fn a_replay_has_one_request_in_flight() {
     plan.only_mut().workload.requests = Requests::Replay(replay);
     assert_eq!(plan.check(), Ok(()));
 }
+
+/// Plain verified runs end with their load, as before.
+#[test]
+fn clients_read_once_more_where_writes_may_be_lost() {
+    let mut plan = plan("file-server");
+    plan.sessions.failover.reconnect = Some(Duration::from_secs(1));
+    assert!(!plan.reads_finally());
+    plan.only_mut().verify = Verify::ReadBack;
+    assert!(plan.reads_finally() && plan.closes() && !plan.work.closes());
+    plan.sessions.failover.reconnect = None;
+    assert!(!plan.reads_finally() && !plan.closes());
+    plan.work.events = vec!["at 1s: exec true".parse().unwrap()];
+    assert!(plan.reads_finally());
+    let changes: [Change; 3] = [
+        |plan| plan.only_mut().workload.files.scope = Scope::Shared,
+        |plan| {
+            plan.only_mut().workload.requests = Requests::Data {
+                read_percent: 100.0,
+                flush_every_writes: None,
+            };
+        },
+        |plan| plan.work.stages = "2s:5,0s:1,1s:1".parse().ok(),
+    ];
+    for change in changes {
+        let mut plan = plan.clone();
+        change(&mut plan);
+        assert!(!plan.reads_finally());
+    }
+}
