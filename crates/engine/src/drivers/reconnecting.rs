@@ -225,6 +225,9 @@ impl<C: Connector> Driver for Reconnecting<C> {
         self.sockets = None;
         // The operations after the load keep their connections.
         self.switch.take();
+        if let Some(leavings) = &mut self.leavings {
+            leavings.end();
+        }
     }
 
     fn end_blackouts(&mut self, now: Nanos, sink: &mut impl Sink) {

@@ -23,13 +23,14 @@ use smbench_model::event::EventRecord;
 use smbench_model::hooks::HooksRecord;
 use smbench_model::load::{PointLoad, SetupFailures};
 use smbench_model::part::PartRecords;
+use smbench_model::plan::Plan;
 use smbench_model::progress::PointNumber;
 use smbench_model::record::{
     Dropout, GeneratorRecord, HostRecord, LoadPointRecord, PopulationRecord, Series, SetupRecord,
     Tally,
 };
 use smbench_model::units::format_duration;
-use smbench_model::work::{Population, Work};
+use smbench_model::work::Population;
 
 use crate::hosts::INTERRUPTED;
 use crate::machine::{clock, tcp};
@@ -213,6 +214,7 @@ impl PointMeasurements<'_> {
         };
         let stop = observed.schedule.stop.min(context.cancel.at());
         let after_load = |closed: Nanos| closed.since(outcome.ended.max(observed.closed)).into();
+        let flushed = outcome.closed.filter(|_| context.plan.work.closes());
         LoadPointRecord {
             clients: point.clients,
             rate: point.rate,
@@ -226,7 +228,7 @@ impl PointMeasurements<'_> {
             populations,
             hosts: Vec::new(),
             drain: outcome.ended.since(stop).into(),
-            final_flush: outcome.closed.map(after_load),
+            final_flush: flushed.map(after_load),
             fairness: figures.fairness,
             in_flight: figures.in_flight.into(),
             punctuality: figures.punctuality,
@@ -276,10 +278,10 @@ impl PointMeasurements<'_> {
         }
         let Schedule { open, close, .. } = self.observed.schedule;
         let cut_short = close - open > self.observed.window;
-        // Operations after the load (final flushes) belong to the load point as well.
-        let is_cut = cut_short || context.plan.work.closes();
+        // Operations after the load belong to the load point as well.
+        let is_cut = cut_short || context.plan.closes();
         if is_cut && context.cancel.is_cancelled() {
-            return Some(self.interrupted(&context.plan.work, context.cancel.at()));
+            return Some(self.interrupted(&context.plan, context.cancel.at()));
         }
         let excuse = excuse(context);
         let mut populations = self.populations.iter();
@@ -322,18 +324,19 @@ impl PointMeasurements<'_> {
     }
 
     /// Says when an interrupt ended the load point.
-    fn interrupted(&self, work: &Work, at: Nanos) -> String {
+    fn interrupted(&self, plan: &Plan, at: Nanos) -> String {
         let Observed {
             schedule,
             closed,
             window,
             ..
         } = self.observed;
+        let work = &plan.work;
         let may_end_sooner = work.until_steady.is_some() || work.populations.iter().any(has_amount);
         let most = if may_end_sooner { "at most " } else { "" };
         let planned = seconds(schedule.close - schedule.open);
         match *window {
-            _ if work.closes() && *closed < at => {
+            _ if plan.closes() && *closed < at => {
                 format!("{INTERRUPTED} in the work after the window")
             }
             Nanos(0) => format!("{INTERRUPTED} before the window"),

@@ -9,6 +9,7 @@ use std::rc::Rc;
 use smbench_model::Nanos;
 use smbench_model::record::Recorder;
 use smbench_model::sessions::{Caching, HandleDurability};
+use tokio::sync::Notify;
 
 use crate::drivers::driver::{Connector, Driver, LoadSockets, Opened};
 use crate::drivers::dropped::Dropped;
@@ -78,8 +79,9 @@ pub(crate) trait AnyGroup {
     /// Runs the load.
     fn run(self: Box<Self>, load: GroupLoad) -> Local<'static, EndedGroup>;
 
-    /// Switches the clients to the operations after the load.
-    fn end_load(&mut self);
+    /// Switches the clients to the operations after the load. Returns whether they can carry them
+    /// out: not without a connection.
+    fn end_load(&mut self, recorder: &mut Recorder) -> bool;
 
     /// Logs off.
     fn close(self: Box<Self>) -> Local<'static, ()>;
@@ -100,12 +102,47 @@ pub(crate) struct GroupLoad {
     pub(super) shared: Rc<RefCell<Shared>>,
     pub(super) control: Rc<LoadControl>,
     pub(super) figures: Rc<RefCell<Figures>>,
-    /// Number of groups of the worker under load. With the last one its recording ends. `None`
-    /// after the load.
-    pub(super) under_load: Option<Rc<Cell<usize>>>,
+    /// The groups of the worker under load. With the last one its recording ends. `None` after
+    /// the load.
+    pub(super) under_load: Option<Rc<GroupsUnderLoad>>,
+    /// Whether operations after the load follow, for which the clients keep their sessions.
+    pub(super) goes_on: bool,
     /// What the largest operation costs in credits.
     pub(super) cost: u16,
     pub(super) caching: Caching,
+}
+
+/// The groups of a worker whose load has not ended.
+pub(crate) struct GroupsUnderLoad {
+    left: Cell<usize>,
+    none_left: Notify,
+}
+
+impl GroupsUnderLoad {
+    pub(super) fn new(groups: usize) -> Self {
+        Self {
+            left: Cell::new(groups),
+            none_left: Notify::new(),
+        }
+    }
+
+    /// Takes down the end of a group's load. Returns whether it was the last one.
+    fn end_one(&self) -> bool {
+        self.left.set(self.left.get() - 1);
+        let is_last = self.left.get() == 0;
+        if is_last {
+            self.none_left.notify_waiters();
+        }
+        is_last
+    }
+
+    /// Waits until no group is under load.
+    async fn end(&self) {
+        // All groups are on this thread, so that the last one cannot end in between.
+        if self.left.get() > 0 {
+            self.none_left.notified().await;
+        }
+    }
 }
 
 /// The end of a group's load.
@@ -123,12 +160,11 @@ impl GroupLoad {
     /// Takes down the end of the load of these clients.
     fn ended(&self, clients: Vec<u32>, how: Result<(), Dropped>) -> EndedGroup {
         let at = clock::now();
-        if let Some(under_load) = &self.under_load {
-            under_load.set(under_load.get() - 1);
-            if under_load.get() == 0 {
-                self.control
-                    .end(&mut self.shared.borrow_mut().recording, at);
-            }
+        if let Some(under_load) = &self.under_load
+            && under_load.end_one()
+        {
+            self.control
+                .end(&mut self.shared.borrow_mut().recording, at);
         }
         EndedGroup {
             worker: self.worker,
@@ -136,6 +172,24 @@ impl GroupLoad {
             group: None,
             how: how.map_err(|reason| reason.with_cost(self.cost)),
             at,
+        }
+    }
+}
+
+impl<D: Driver, S: Supply> Group<D, S> {
+    /// Answers the server until no group of the worker is under load.
+    async fn stay(&mut self, load: &GroupLoad) -> Result<(), Dropped> {
+        let Some(under_load) = load
+            .under_load
+            .as_ref()
+            .filter(|_| !self.driver.holds_group())
+        else {
+            return Ok(());
+        };
+        tokio::select! {
+            biased;
+            () = under_load.end() => Ok(()),
+            how = self.idle(&load.shared) => how,
         }
     }
 }
@@ -200,9 +254,13 @@ impl<D: Driver, S: Supply> AnyGroup for Group<D, S> {
         let mut group = self;
         Box::pin(async move {
             let how = Self::run(&mut group, &load.shared, &load.control, &load.figures).await;
-            let ended = load.ended(group.numbers(), how);
+            let mut ended = load.ended(group.numbers(), how);
             // Other clients may still wait for an oplock or a lease of this group.
+            if ended.how.is_ok() && load.goes_on && load.caching != Caching::None {
+                ended.how = group.stay(&load).await;
+            }
             let group: Option<Box<dyn AnyGroup>> = match (&ended.how, load.caching) {
+                (Ok(()), _) if load.goes_on => Some(group),
                 (Ok(()), Caching::None) => Some(group),
                 (Ok(()), _) => {
                     on_tokio(AnyGroup::close(group)).await;
@@ -214,8 +272,13 @@ impl<D: Driver, S: Supply> AnyGroup for Group<D, S> {
         })
     }
 
-    fn end_load(&mut self) {
+    fn end_load(&mut self, recorder: &mut Recorder) -> bool {
+        let is_connected = !self.driver.holds_group();
         self.close();
+        if !is_connected {
+            self.count_final_reads(recorder);
+        }
+        is_connected
     }
 
     fn close(self: Box<Self>) -> Local<'static, ()> {

@@ -1,4 +1,5 @@
-//! The operations of clients after the load: a `fileio` test flushes its files.
+//! The operations of clients after the load: a `fileio` test flushes its files, and clients that
+//! may have lost acknowledged writes read what they have written.
 //!
 //! They run in the same loop on the same slots. The window is over by then, so none
 //! of them is in the figures of the window.
@@ -6,7 +7,6 @@
 use std::rc::Rc;
 
 use smbench_model::Nanos;
-use smbench_model::sessions::Caching;
 
 use crate::machine::clock;
 use crate::machine::tasks::Tasks;
@@ -16,7 +16,8 @@ use crate::worker::schedule::{Schedule, Schedules};
 use crate::worker::work::LoadWorker;
 
 /// Begins the operations after the load of the worker with this index on its thread. Returns their
-/// instructions; `None` if there are none, or if the run was cancelled.
+/// instructions; `None` if there are none, or if the run was cancelled. The worker keeps the groups
+/// that cannot begin.
 pub(super) fn begin_closing(
     index: usize,
     worker: &mut LoadWorker,
@@ -25,7 +26,7 @@ pub(super) fn begin_closing(
     running: &mut Tasks<'_, EndedGroup>,
 ) -> Option<Rc<LoadControl>> {
     let assignment = &*worker.assignment;
-    if !assignment.plan.only().workload.closes() || assignment.cancel.is_cancelled() {
+    if !assignment.plan.closes() || assignment.cancel.is_cancelled() {
         return None;
     }
     let planned = (*schedules.borrow())?;
@@ -45,17 +46,23 @@ pub(super) fn begin_closing(
     worker.shared.borrow().sockets.cuts.end();
     // The figures of the window are already complete.
     let figures = Rc::default();
+    let mut away = Vec::new();
     for mut group in worker.groups.drain(..) {
-        group.end_load();
+        if !group.end_load(&mut worker.shared.borrow_mut().recording.recorder) {
+            away.push(group);
+            continue;
+        }
         running.push(group.run(GroupLoad {
             worker: index,
             shared: Rc::clone(&worker.shared),
             control: Rc::clone(&control),
             figures: Rc::clone(&figures),
             under_load: None,
+            goes_on: false,
             cost: assignment.plan.largest_charge(),
-            caching: Caching::None,
+            caching: assignment.plan.sessions.caching,
         }));
     }
+    worker.groups = away;
     Some(control)
 }

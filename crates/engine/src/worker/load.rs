@@ -5,7 +5,7 @@
 
 mod helpers;
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use crate::machine::clock;
 use crate::machine::poller::polled::PolledTimer;
 use crate::machine::tasks::Tasks;
 use crate::worker::alarm::Alarm;
-use crate::worker::any_group::{EndedGroup, GroupLoad, GroupStart};
+use crate::worker::any_group::{EndedGroup, GroupLoad, GroupStart, GroupsUnderLoad};
 use crate::worker::assignment::WorkerMessage;
 use crate::worker::cancelled::{CANCEL_GRACE, cancelled_for};
 use crate::worker::closing::begin_closing;
@@ -140,7 +140,7 @@ impl WorkerLoad {
         worker.outcome.late = (!worker.groups.is_empty()).then_some(late);
         let first = schedule.interval_at(begin);
         worker.shared.borrow_mut().recording.turn(begin, first);
-        let under_load = Rc::new(Cell::new(worker.groups.len()));
+        let under_load = Rc::new(GroupsUnderLoad::new(worker.groups.len()));
         let stages = assignment.plan.work.stages.as_ref();
         let start = GroupStart {
             worker: assignment,
@@ -157,6 +157,7 @@ impl WorkerLoad {
                 control: Rc::clone(control),
                 figures: Rc::clone(&self.figures),
                 under_load: Some(Rc::clone(&under_load)),
+                goes_on: assignment.plan.reads_finally(),
                 cost,
                 caching: assignment.plan.sessions.caching,
             }));
@@ -195,7 +196,7 @@ impl WorkerLoad {
         let outcome = &mut worker.outcome;
         outcome.ended = self.ended;
         outcome.figures.merge(&self.figures.borrow());
-        if !worker.assignment.plan.only().workload.closes() {
+        if !worker.assignment.plan.closes() {
             // Handed in as early as possible, because the coordinator waits for it.
             worker.shared.borrow_mut().recording.leave(clock::now());
         }
@@ -299,7 +300,9 @@ impl ThreadLoad<'_> {
             &mut self.running,
         );
         if let Some(control) = closing {
-            (load.phase, load.control, load.left) = (WorkerPhase::Closing, control, groups);
+            // Groups without a connection stay out of it.
+            let left = groups - worker.groups.len();
+            (load.phase, load.control, load.left) = (WorkerPhase::Closing, control, left);
         }
     }
 

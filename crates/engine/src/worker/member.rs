@@ -1,6 +1,7 @@
 //! One client: its next operations, and the data that it writes.
 
 mod away;
+mod final_read;
 mod punctual;
 mod staged;
 mod waits;
@@ -25,6 +26,7 @@ use crate::worker::frames::Frames;
 use crate::worker::pace::Pace;
 use crate::worker::schedule::Schedule;
 use crate::worker::supply::Supply;
+pub(crate) use final_read::FinalReads;
 pub(crate) use staged::StageEnds;
 use staged::StagedCounts;
 use waits::Waits;
@@ -89,6 +91,8 @@ pub(super) struct Member<S> {
     /// Generation of the last write; only used without verification.
     generation: u32,
     pub(super) ledger: Option<Box<Ledger>>,
+    /// What it reads after the load, if anything.
+    pub(super) final_reads: Option<Box<FinalReads>>,
 }
 
 impl<S: Supply> Member<S> {
@@ -124,6 +128,7 @@ impl<S: Supply> Member<S> {
             busy: Nanos(0),
             generation: 0,
             ledger,
+            final_reads: None,
         }
     }
 
@@ -257,7 +262,7 @@ impl<S: Supply> Member<S> {
             self.count_answer(now);
         }
         if self.is_retired {
-            return;
+            return self.read_on(slot);
         }
         match self.pace {
             Pace::Closed | Pace::Rate(_) | Pace::Recorded(_) => self.free.push(slot),
@@ -303,6 +308,8 @@ impl<S: Supply> Member<S> {
         if self.operations.close() {
             self.is_retired = false;
             self.give_slots(slots);
+        } else {
+            self.begin_final_reads(slots.start);
         }
     }
 

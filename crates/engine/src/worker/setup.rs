@@ -24,7 +24,7 @@ use crate::worker::any_group::{AnyGroup, OpenGroups};
 use crate::worker::assignment::{Assignment, WorkerMessage, WorkerParts, WorkerResult};
 use crate::worker::cancelled::{CANCEL_GRACE, cancelled_for, resume};
 use crate::worker::group::{Group, GroupSetup};
-use crate::worker::member::Member;
+use crate::worker::member::{FinalReads, Member};
 use crate::worker::notes::SharedPad;
 use crate::worker::schedule::Schedule;
 use crate::worker::shared::Shared;
@@ -199,7 +199,9 @@ pub(crate) async fn open_group<C: Connector, T: Supplies>(
             let files = &plan.only().workload.files;
             let ledger =
                 verified.map(|others| Box::new(Ledger::beside(others, files, number, run, salt)));
-            Member::new(number, run, salt, operations, ledger)
+            let mut member = Member::new(number, run, salt, operations, ledger);
+            member.final_reads = FinalReads::of(worker);
+            member
         })
         .collect();
     Ok(opened.map(|driver| Group::new(driver, members, plan.only().outstanding)))

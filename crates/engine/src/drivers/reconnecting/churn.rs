@@ -116,6 +116,11 @@ impl<D: Driver> GroupChurn<D> {
         (!self.is_away).then_some(self.at)
     }
 
+    /// Lets clients that are there stay.
+    pub(super) fn end(&mut self) {
+        self.at = Nanos::MAX;
+    }
+
     /// Ends the connections of clients that vanish, or keeps them silent. Returns the driver of
     /// clients that log off, and what happened.
     pub(super) fn leave(&mut self, mut driver: D) -> (Option<D>, ChurnEvent<'static>) {

@@ -83,16 +83,16 @@ impl Workers {
     }
 }
 
-/// Returns the longest time from the end of a load to the result of a host: for answers, final
-/// flushes and log-offs.
+/// Returns the longest time from the end of a load to the result of a host: for answers, what
+/// comes after the load, and log-offs.
 fn ends_within(context: &Context<'_>) -> Duration {
     let plan = &context.plan;
-    let flushes = if plan.work.closes() {
+    let after_load = if plan.closes() {
         PERIOD_MAX
     } else {
         Duration::ZERO
     };
-    2 * plan.limits.operation + Duration::from_secs(120) + flushes
+    2 * plan.limits.operation + Duration::from_secs(120) + after_load
 }
 
 /// Takes the parts of other hosts out of a result. Adds a fault to it if the first host began

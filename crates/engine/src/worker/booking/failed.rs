@@ -40,6 +40,7 @@ pub(super) fn fail<S: Supply>(
     let event = at.events.last_before(at.now);
     let failure = match *unfit {
         WrongAnswer::Answer(failure) => {
+            member.got_no_data();
             recorder.failure(kind, failure);
             failure
         }
