@@ -7,6 +7,7 @@ use smbench_lab::{EmbeddedOptions, EmbeddedServer};
 use smbench_model::limits::Limits;
 use smbench_model::plan::Plan;
 use smbench_model::profile::Profile;
+use smbench_model::record::{FinalRead, LoadPointRecord, WrongPlace};
 use smbench_model::spec::SessionsSpec;
 
 use super::faulty::{Fault, FaultyRelay};
@@ -18,6 +19,48 @@ const PROFILE: &str = "name = \"places\"\n\
     files = { count = 1, size = \"32KiB\" }\n\
     sizes = [{ size = \"4KiB\", weight = 100 }]\n\
     operations = [{ op = \"write\", weight = 50 }, { op = \"read\", weight = 50 }]\n";
+/// A client only writes, to so many places that some faults are left at the end.
+const WRITES: &str = "name = \"writes\"\n\
+    files = { count = 1, size = \"4MiB\" }\n\
+    sizes = [{ size = \"4KiB\", weight = 100 }]\n\
+    operations = [{ op = \"write\", weight = 100 }]\n";
+
+/// Runs a client through a relay.
+fn run_through(
+    relay: &FaultyRelay,
+    server: &EmbeddedServer,
+    profile: &str,
+    reconnect: Option<Duration>,
+) -> LoadPointRecord {
+    let mut target = target(&server.url(), server.password());
+    target.port = relay.port;
+    let mut options = options(1, Duration::from_secs(2), SessionsSpec::default());
+    options.work.file_size = None;
+    options.sessions.reconnect = reconnect;
+    let profile = Profile::parse("places", profile).unwrap();
+    let plan = Plan::resolve(&profile, &options, target, Limits::default(), 1).unwrap();
+    let mut record = execute(&plan, &mut Unobserved, &Cancel::default()).unwrap();
+    record.load_points.remove(0)
+}
+
+/// Checks that the load point names the faults that READs must have found, and each once.
+fn assert_named(point: &LoadPointRecord, wrong_reads: &[u64], fault: Fault) {
+    let faults = point.ops.faults();
+    assert_eq!(faults.lost, wrong_reads.len() as u64, "{fault:?}");
+    assert_eq!((faults.doubled, faults.torn), (0, 0), "{fault:?}");
+    let named = point.ops.wrong_places();
+    let offsets: Vec<_> = named.iter().map(|place| place.offset).collect();
+    let kept = wrong_reads.len().min(WrongPlace::KEPT_MAX);
+    assert_eq!(offsets, wrong_reads[..kept], "{fault:?}");
+    for place in named {
+        assert_eq!(place.client, 0);
+        let found = format!("the block at {} holds generation ", place.offset);
+        assert!(place.found.starts_with(&found), "{place}");
+    }
+    let reason = point.invalid.as_ref().unwrap();
+    let first = format!("wrong data first at {}", named[0]);
+    assert!(reason.contains(&first), "{reason}");
+}
 
 /// The server loses some writes and repeats older ones. The first READ of such a place is named
 /// with its file and its offset, and no other READ is. Each fault counts once.
@@ -26,37 +69,36 @@ fn each_write_that_is_lost_or_repeated_is_named_when_it_is_read() {
     let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
     for fault in [Fault::Drop, Fault::Repeat] {
         let relay = FaultyRelay::start(server.address(), fault, 50);
-        let mut target = target(&server.url(), server.password());
-        target.port = relay.port;
-        let mut options = options(1, Duration::from_secs(2), SessionsSpec::default());
-        options.work.file_size = None;
-        options.sessions.reconnect = None;
-        let profile = Profile::parse("places", PROFILE).unwrap();
-        let plan = Plan::resolve(&profile, &options, target, Limits::default(), 1).unwrap();
-        let record = execute(&plan, &mut Unobserved, &Cancel::default()).unwrap();
-        let ops = &record.load_points[0].ops;
+        let point = run_through(&relay, &server, PROFILE, None);
         let wrong_reads = relay.wrong_reads();
         // Most places are read before they are written again.
         assert!(
             !relay.faults().is_empty() && !wrong_reads.is_empty(),
             "{fault:?}"
         );
-        let faults = ops.faults();
-        assert_eq!(faults.lost, wrong_reads.len() as u64, "{fault:?}");
-        assert_eq!((faults.doubled, faults.torn), (0, 0), "{fault:?}");
-        let named = ops.wrong_places();
-        let offsets: Vec<_> = named.iter().map(|place| place.offset).collect();
-        let kept = wrong_reads
-            .len()
-            .min(smbench_model::record::WrongPlace::KEPT_MAX);
-        assert_eq!(offsets, wrong_reads[..kept], "{fault:?}");
-        for place in named {
-            assert_eq!((place.client, place.file), (0, 0));
-            let found = format!("the block at {} holds generation ", place.offset);
-            assert!(place.found.starts_with(&found), "{place}");
+        assert_named(&point, &wrong_reads, fault);
+        assert!(point.ops.wrong_places().iter().all(|place| place.file == 0));
+        assert_eq!(point.ops.verification().final_read, None);
+    }
+}
+
+/// Clients that can come back read what they have written once more after their load. So they
+/// find each fault that is still there, also if they never read under load.
+#[test]
+fn a_write_that_is_lost_or_repeated_is_found_without_a_read_under_load() {
+    let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
+    for fault in [Fault::Drop, Fault::Repeat] {
+        for profile in [WRITES, PROFILE] {
+            let relay = FaultyRelay::start(server.address(), fault, 10);
+            let point = run_through(&relay, &server, profile, Some(Duration::from_secs(60)));
+            assert!(relay.unread().is_empty(), "{fault:?}");
+            let wrong_reads = relay.wrong_reads();
+            assert!(!wrong_reads.is_empty(), "{fault:?}");
+            assert_named(&point, &wrong_reads, fault);
+            let FinalRead { due, checked } = point.ops.verification().final_read.unwrap();
+            assert!(due >= 8 && due == checked, "{checked} of {due}");
+            assert_eq!(point.final_flush, None);
+            assert_eq!(point.dropouts, []);
         }
-        let reason = record.load_points[0].invalid.as_ref().unwrap();
-        let first = format!("wrong data first at {}", named[0]);
-        assert!(reason.contains(&first), "{reason}");
     }
 }

@@ -39,7 +39,7 @@ struct RelayState {
     faults: Vec<u64>,
     /// Those of them that no later WRITE has set right, and no READ has found.
     wrong: BTreeSet<u64>,
-    /// The offsets of READs that were the first to find one of those, in their order.
+    /// Those that a READ was the first to find, in their order.
     wrong_reads: Vec<u64>,
 }
 
@@ -79,10 +79,15 @@ impl FaultyRelay {
         self.state.lock().unwrap().faults.clone()
     }
 
-    /// Returns the offsets of the READs that must have been the first to find a fault, in their
-    /// order.
+    /// Returns the offsets of the WRITEs with faults that a READ must have found, in the order of
+    /// the first READs.
     pub(super) fn wrong_reads(&self) -> Vec<u64> {
         self.state.lock().unwrap().wrong_reads.clone()
+    }
+
+    /// Returns the offsets of faults that no READ has found, and no later WRITE has set right.
+    pub(super) fn unread(&self) -> Vec<u64> {
+        self.state.lock().unwrap().wrong.iter().copied().collect()
     }
 }
 
@@ -114,9 +119,13 @@ impl RelayedLine {
             }
             if is(READ, &message) {
                 let offset = number(&message, HEADER + 8);
+                let length = message[HEADER + 4..HEADER + 8].try_into().unwrap();
+                let end = offset + u64::from(u32::from_le_bytes(length));
                 let mut state = self.state.lock().unwrap();
-                if state.wrong.remove(&offset) {
-                    state.wrong_reads.push(offset);
+                let found: Vec<_> = state.wrong.range(offset..end).copied().collect();
+                for place in found {
+                    state.wrong.remove(&place);
+                    state.wrong_reads.push(place);
                 }
             }
             if !is(WRITE, &message) {
