@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use smbench_model::contents::Verify;
 use smbench_model::files::Scope;
-use smbench_model::record::OperationFailure;
+use smbench_model::record::{FinalRead, OperationFailure};
 
 use crate::curve::total;
 use crate::doc::{EventDoc, InBlackoutDoc, LoadPointDoc, OpDoc, RunDoc, WorkloadDoc};
@@ -143,7 +143,8 @@ fn name(event: &EventDoc) -> String {
     format!("{start}...")
 }
 
-/// Returns what the columns do not say: handles that were lost, by the server's answer, and locks.
+/// Returns what the columns do not say: handles that were lost, by the server's answer, locks, and
+/// the read after the load.
 fn notes(doc: &RunDoc) -> Vec<String> {
     let events = || doc.load_points.iter().flat_map(|point| &point.events);
     let mut by = std::collections::BTreeMap::<&str, u64>::new();
@@ -164,6 +165,17 @@ fn notes(doc: &RunDoc) -> Vec<String> {
         let connections = counted(channels, "connection");
         format!("{connections} lost by clients that went on with another one")
     });
+    let reads = doc
+        .load_points
+        .iter()
+        .filter_map(|point| point.verification);
+    let read = reads
+        .filter_map(|reads| reads.final_read)
+        .reduce(FinalRead::and);
+    let read = read.map(|FinalRead { due, checked }| {
+        let blocks = counted(due, "written block");
+        format!("{checked} of {blocks} of 512 bytes checked after the load")
+    });
     let lost = by.into_iter();
     let lost = lost.map(|(status, count)| {
         let handles = counted(count, "handle");
@@ -175,6 +187,7 @@ fn notes(doc: &RunDoc) -> Vec<String> {
     lost.chain(weaker)
         .chain(locks)
         .chain(gone_on)
+        .chain(read)
         .chain(failed(events()))
         .collect()
 }

@@ -11,8 +11,8 @@ use smbench_model::event::{EventRecord, PlannedEvent};
 use smbench_model::files::Scope;
 use smbench_model::kind::OpKind;
 use smbench_model::record::{
-    EventKind, IntervalSummary, LoadEvent, LoadPointRecord, OperationFailure, Phase, RunRecord,
-    Times,
+    EventKind, FinalRead, IntervalSummary, LoadEvent, LoadPointRecord, OperationFailure, Phase,
+    RunRecord, Times,
 };
 use smbench_model::workload::Requests;
 use smbench_protocol::NtStatus;
@@ -176,6 +176,27 @@ fn a_second_table_and_a_sentence_say_what_events_cost() {
     );
     assert!(text::to_markdown(&doc, None).contains("2s drop 100%"));
     assert!(text::failover(&document(&run(vec![point(1, 1, 4)]))).is_none());
+}
+
+#[test]
+fn the_blocks_that_were_read_after_the_load_are_told() {
+    let mut point = cut();
+    book(&mut point.ops, Phase::Outside, |ops| {
+        for (due, checked) in [(10, 10), (20, 15)] {
+            ops.read_finally(FinalRead { due, checked });
+        }
+    });
+    let mut run = run_of(vec![point, cut()]);
+    run.plan.only_mut().verify = Verify::ReadBack;
+    let doc = document(&run);
+    let json = serde_json::to_value(&doc).unwrap();
+    let read = |point: usize| &json["load_points"][point]["verification"];
+    let expected = serde_json::json!({"due": 30, "checked": 25});
+    assert_eq!(read(0)["final_read"], expected);
+    assert_eq!(read(1).get("final_read"), None);
+    let table = text::failover(&doc).unwrap().to_text();
+    let line = "25 of 30 written blocks of 512 bytes checked after the load";
+    assert!(table.contains(line), "{table}");
 }
 
 #[test]
