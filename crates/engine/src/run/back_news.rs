@@ -16,8 +16,10 @@ pub(crate) struct BackNews {
 impl BackNews {
     /// Looks for clients that came back in an interval.
     pub(super) fn look_at(&self, over: &Recorder) {
-        let mut events = over.events().kept().iter();
-        if events.any(|event| event.kind == EventKind::LinkBack) {
+        let events = over.events();
+        let is_news = |kind| matches!(kind, EventKind::LinkBack | EventKind::ChannelBack);
+        // Those that are left out may be any.
+        if events.left_out() > 0 || events.kept().iter().any(|event| is_news(event.kind)) {
             self.are_back.set(true);
             self.wake();
         }

@@ -28,12 +28,14 @@ impl Listings {
     /// client has seen this file before, or nobody has made one.
     pub(in crate::drivers) fn shows_nothing_new(&mut self, answer: &Answer<'_>) -> bool {
         let note = self.notes.get_mut(answer.slot as usize);
-        let Some(note) = note.filter(|_| answer.status == NtStatus::SUCCESS) else {
+        // It looks again for a file that is not there yet.
+        let ended = note.filter(|_| !answer.status.names_nothing());
+        let Some(FileLook { member, file }) = ended.and_then(|note| note.look.take()) else {
             return false;
         };
-        let Some(FileLook { member, file }) = note.look.take() else {
+        if answer.status != NtStatus::SUCCESS {
             return false;
-        };
+        }
         let before = &mut self.seen[member];
         file.is_none() || std::mem::replace(before, file) == file
     }

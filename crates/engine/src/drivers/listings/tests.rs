@@ -226,6 +226,8 @@ fn a_file_is_new_to_a_client_once() {
         assert!(!shows_nothing_new(0, NtStatus::OBJECT_NAME_NOT_FOUND));
         assert!(!shows_nothing_new(0, NtStatus::SUCCESS));
         assert!(shows_nothing_new(0, NtStatus::SUCCESS));
+        // A look that fails shows nothing.
+        assert!(!shows_nothing_new(1, NtStatus::SHARING_VIOLATION));
         assert!(!shows_nothing_new(1, NtStatus::SUCCESS));
     }
 }

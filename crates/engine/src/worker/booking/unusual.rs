@@ -121,6 +121,7 @@ impl<S: Supply> Clients<S> {
         let slot = &mut self.slots[answer.slot as usize];
         let member = &mut self.members[slot.member];
         self.in_flight -= 1;
+        let has_failed = slot.state == SlotState::Failing;
         slot.state = SlotState::Free;
         if slot.operation.kind == OpKind::Watch {
             return member.watch_again(answer.slot);
@@ -133,7 +134,7 @@ impl<S: Supply> Clients<S> {
         match slot.operation.kind {
             OpKind::ListOpen => {}
             // It shows nothing new, so that it says nothing about when a file shows.
-            kind @ (OpKind::NeighbourLook | OpKind::NeighbourRead) => {
+            kind @ (OpKind::NeighbourLook | OpKind::NeighbourRead) if !has_failed => {
                 times.response = now.since(slot.intended);
                 self.wholes[answer.slot as usize] = WholeOperation::default();
                 return recorder.success(kind, 0, times);
