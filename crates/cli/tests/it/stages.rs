@@ -314,7 +314,10 @@ fn populations_divide_the_clients_of_each_level() {
     let operations = of_populations(&doc, |part| {
         part["ops"]["read"]["count"].as_f64().unwrap_or(0.0)
     });
-    for (stage, counts) in operations.iter().enumerate() {
+    let due = of_populations(&doc, |part| {
+        part["offered"]["operations"].as_f64().unwrap_or(0.0)
+    });
+    for (stage, counts) in due.iter().enumerate() {
         // Two clients of 20 operations per second, in stages of a second.
         assert!((counts[1] - 40.0).abs() <= 4.0, "{stage}: {counts:?}");
     }

@@ -73,8 +73,9 @@ fn progress_continues_when_a_turn_was_missed() {
 
 #[test]
 fn cpu_time_is_that_of_the_window_also_when_the_coordinator_missed_it() {
-    // Blocked from before the window until after it.
-    let (record, shown) = observed(550, 300, 600);
+    // Blocked from before the window until after it. The first report is at 500 ms, or later on a
+    // busy machine.
+    let (record, shown) = observed(1500, 300, 1600);
     assert_eq!(shown.first(), Some(&Stage::RampUp));
     assert!(!shown.contains(&Stage::Measuring));
     let point = &record.load_points[0];
@@ -84,5 +85,5 @@ fn cpu_time_is_that_of_the_window_also_when_the_coordinator_missed_it() {
     let window = point.window.as_secs_f64();
     assert!(cpu > 0.5 * workers * window, "{cpu} {workers} {window}");
     // Sessions were set up while the observer slept.
-    assert!(point.setup.elapsed < Duration::from_millis(600));
+    assert!(point.setup.elapsed < Duration::from_millis(1600));
 }
