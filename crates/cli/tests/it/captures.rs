@@ -281,18 +281,18 @@ fn a_slice_without_a_request_is_one_line() {
     let file = fixture("smbclient-3.1.1-unsigned.pcap");
     let out = ["--out", "made"];
     for (slice, said) in [
-        (&["--user", "nobody"][..], "user nobody"),
-        (&["--share", "other"], "share other"),
+        (&["--user", "nobody"][..], "of user nobody"),
+        (&["--share", "other"], "to share other"),
         (
             &["--user", "daemon", "--share", "other"],
-            "user daemon to share other",
+            "of user daemon to share other",
         ),
     ] {
         let arguments = [&["import", "pcap", &file], slice, &out].concat();
         place.smbench(&arguments).failed_with(
             2,
             &[&format!(
-                "the slice has no request of {said}: the capture begins at "
+                "the slice has no request {said}: the capture begins at "
             )],
         );
         assert!(!place.path("made").exists(), "{said}");
