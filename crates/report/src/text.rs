@@ -5,6 +5,7 @@
 //! the same. Not here: the format of numbers ([`crate::units`]).
 
 mod cautions;
+mod changes;
 mod churn;
 mod counters;
 mod cpu;
@@ -31,6 +32,7 @@ mod wrap;
 pub use crate::tone::Tone;
 pub(crate) use cautions::brief;
 pub use cautions::cautions;
+pub use changes::changes;
 pub use churn::churn;
 pub use counters::server_counters;
 pub use cpu::{generator_cpu, server_cpu};
@@ -69,6 +71,7 @@ pub fn tables_of_load_points(doc: &RunDoc, curve: &Curve<'_>) -> impl Iterator<I
         populations(curve).filter(|_| units.is_none()),
         units,
         jobs(doc),
+        changes(doc),
         failover(doc),
         blackouts(doc),
         churn(doc),

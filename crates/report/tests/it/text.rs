@@ -1,6 +1,7 @@
 //! Texts for people.
 
 mod cautions;
+mod changes;
 mod counters;
 mod cpu;
 mod csv;
