@@ -208,7 +208,8 @@ impl PlanSources<'_> {
         match merged.loops {
             Some(0) => Err(self.in_option("loops", Problem::LoopsZero)),
             Some(loops) if workload.actions_of(loops).is_none() => {
-                let what = "something to replay, or files to work through";
+                let what = "a replay, or a mix of only stat, copy_in, copy_out and lookup_missing, of \
+                            only list, or of only walk";
                 Err(self.in_option("loops", Problem::Without("loops", what)))
             }
             _ => Ok(workload),

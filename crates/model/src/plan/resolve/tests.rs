@@ -300,7 +300,7 @@ fn what_a_replay_cannot_have_is_refused() {
         resolve(&Profile::builtin("read-4k").unwrap(), &loops)
             .unwrap_err()
             .to_string(),
-        "loops: loops means nothing without something to replay, or files to work through: give \
+        "loops: loops means nothing without a replay, or a mix of only stat, copy_in, copy_out and lookup_missing, of only list, or of only walk: give \
          that as well, or drop it"
     );
     let two = Profile::parse("x.toml", "netbench = \"oplocks\"\nread_percent = 5").unwrap();
