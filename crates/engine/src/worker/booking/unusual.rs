@@ -136,6 +136,8 @@ impl<S: Supply> Clients<S> {
             // It shows nothing new, so that it says nothing about when a file shows.
             kind @ (OpKind::NeighbourLook | OpKind::NeighbourRead) if !has_failed => {
                 times.response = now.since(slot.intended);
+                self.in_flight_time
+                    .leave_out(Nanos(times.service.0 * in_window));
                 self.wholes[answer.slot as usize] = WholeOperation::default();
                 return recorder.success(kind, 0, times);
             }
