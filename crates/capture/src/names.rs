@@ -109,8 +109,8 @@ impl NameWriter {
         self.written_as(name, |_| DIGITS)
     }
 
-    /// Returns a name as it is written. `digits` says how many the hash of a name has that is
-    /// so many units of UTF-16 long.
+    /// Returns a name as it is written. `digits` returns the length of its hash, for the length of
+    /// the name in units of UTF-16.
     fn written_as(&mut self, name: &str, digits: impl Fn(usize) -> usize) -> String {
         if self.treatment == NameTreatment::Keep || PUBLIC.contains(&name) {
             return name.to_owned();

@@ -3,22 +3,29 @@ use smbench_model::trace::Record;
 use super::*;
 use crate::trace::TraceCreate;
 
+/// Returns the line of a command, which takes half of the time until the next one.
+fn line_of(number: u64, command: &str) -> TraceLine {
+    TraceLine {
+        number,
+        at_ns: 10 * number,
+        took_ns: Some(5),
+        command: command.to_owned(),
+        ..TraceLine::default()
+    }
+}
+
 #[test]
 fn what_a_failed_create_takes_along_is_counted_and_not_replayed() {
     let node = |text| serde_json::from_str(text).unwrap();
     let nodes = [r#"{"name":"share"}"#, r#"{"parent":1,"name":"file"}"#];
     let tree = RecordedTree::new(nodes.map(node).into());
     let line = |number: u64, command: &str, group| TraceLine {
-        number,
-        at_ns: 10 * number,
-        took_ns: Some(5),
-        command: command.to_owned(),
         path: Some(2),
         group,
         level: Some(0x0112),
         create: (command == "create").then(Box::default),
         status: Some("STATUS_OBJECT_NAME_NOT_FOUND".to_owned()),
-        ..TraceLine::default()
+        ..line_of(number, command)
     };
     let lines = vec![
         line(1, "create", Some(7)),
@@ -64,15 +71,11 @@ fn what_a_replay_could_not_repeat_is_left_out_by_name() {
     let nodes = [r#"{"name":"share"}"#, r#"{"parent":1,"name":"file"}"#];
     let tree = RecordedTree::new(nodes.map(node).into());
     let line = |number: u64, command: &str, handle, status: &str| TraceLine {
-        number,
-        at_ns: 10 * number,
-        took_ns: Some(5),
-        command: command.to_owned(),
         path: Some(2),
         handle,
         length: Some(8),
         status: Some(status.to_owned()),
-        ..TraceLine::default()
+        ..line_of(number, command)
     };
     let create = |number, handle, context: &str| TraceLine {
         create: Some(Box::new(TraceCreate {
@@ -153,17 +156,13 @@ fn an_open_that_a_read_only_file_refused_is_left_out_by_name() {
 fn reads_writes_and_closes_have_their_flags() {
     let tree = RecordedTree::new(vec![serde_json::from_str(r#"{"name":"share"}"#).unwrap()]);
     let line = |number: u64, command: &str, flags| TraceLine {
-        number,
-        at_ns: 10 * number,
-        took_ns: Some(5),
-        command: command.to_owned(),
         path: Some(1),
         handle: Some(1),
         length: Some(8),
         flags: Some(flags),
         create: (command == "create").then(Box::default),
         status: Some("STATUS_SUCCESS".to_owned()),
-        ..TraceLine::default()
+        ..line_of(number, command)
     };
     let lines = vec![
         line(1, "create", 0),
@@ -189,10 +188,6 @@ fn reads_writes_and_closes_have_their_flags() {
 fn locks_of_cifs_are_replayed_with_their_flags() {
     let tree = RecordedTree::new(vec![serde_json::from_str(r#"{"name":"share"}"#).unwrap()]);
     let line = |number: u64, command: &str, flags, ranges, status: &str| TraceLine {
-        number,
-        at_ns: 10 * number,
-        took_ns: Some(5),
-        command: command.to_owned(),
         path: Some(1),
         handle: Some(1),
         offset: Some(4),
@@ -201,7 +196,7 @@ fn locks_of_cifs_are_replayed_with_their_flags() {
         value: Some(ranges),
         create: (command == "create").then(Box::default),
         status: Some(status.to_owned()),
-        ..TraceLine::default()
+        ..line_of(number, command)
     };
     let lock = |number, flags, ranges, status: &str| {
         line(number, "cifs_locking_andx", Some(flags), ranges, status)
