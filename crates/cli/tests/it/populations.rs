@@ -392,8 +392,8 @@ fn a_search_changes_the_rate_of_one_population_only() {
         assert_eq!(due(1), None);
     }
     if said.code() == Some(0) {
-        // A window has 30 operations at most, so that one late answer breaks a probe, and the
-        // search goes on below the start.
+        // A window has 30 operations at most, so that one late answer breaks a probe. The search
+        // then tries rates below the start.
         let result = doc["find"]["result"].as_f64().unwrap();
         assert!(result > 0.0 && result <= 100.0, "{said:?}");
         assert!(said.stdout.contains("population office: "), "{said:?}");
