@@ -5,6 +5,7 @@ use smbench_model::Nanos;
 use smbench_model::contents::verify::Ledger;
 use smbench_model::operations::RequestResult;
 use smbench_model::record::{OperationFailure, Recorder};
+use smbench_protocol::NtStatus;
 
 use crate::worker::event_instants::EventInstants;
 use crate::worker::member::Member;
@@ -40,7 +41,11 @@ pub(super) fn fail<S: Supply>(
     let event = at.events.last_before(at.now);
     let failure = match *unfit {
         WrongAnswer::Answer(failure) => {
-            member.got_no_data();
+            // The end of a file says what it has.
+            let end = OperationFailure::Status(NtStatus::END_OF_FILE);
+            if ![OperationFailure::Short, end].contains(&failure) {
+                member.got_no_data();
+            }
             recorder.failure(kind, failure);
             failure
         }
