@@ -293,7 +293,12 @@ impl Work {
             clients: workload.clients(match written.clients {
                 Some(list) => list.into(),
                 None if !rates.is_empty() => vec![CLIENTS_AT_RATES],
-                None => vec![1, 4, 8, 16],
+                None => {
+                    let fewest = workload.fewest_clients();
+                    let mut points = [1, 4, 8, 16].map(|clients| fewest.max(clients)).to_vec();
+                    points.dedup();
+                    points
+                }
             }),
             outstanding: written.outstanding.unwrap_or_else(|| workload.in_flight()),
             workload,

@@ -202,6 +202,25 @@ impl Workload {
         written
     }
 
+    /// Returns the operation that shows what other clients do, and the fewest clients for it.
+    /// Watches alone show what others than clients do.
+    pub(crate) fn needs_others(&self) -> Option<(&'static str, u32)> {
+        let actions = self.actions();
+        let is_watch = |action: &Action| matches!(action, Action::Watch { .. });
+        if actions.iter().all(is_watch) {
+            return None;
+        }
+        let fewest = |action: &Action| Some((action.name(), action.changers()?.saturating_add(1)));
+        let of_others = actions.iter().filter_map(fewest);
+        of_others.max_by_key(|(_, clients)| *clients)
+    }
+
+    /// Returns the fewest clients with which each operation has something to show.
+    #[must_use]
+    pub fn fewest_clients(&self) -> u32 {
+        self.needs_others().map_or(1, |(_, clients)| clients)
+    }
+
     /// Returns the requests that a client has in flight if nothing else is asked for.
     pub(crate) fn in_flight(&self) -> u32 {
         let replay = self.replay();

@@ -62,6 +62,17 @@ impl Action {
             )
     }
 
+    /// Returns how many clients make what the action shows to others; `None` if it shows nothing
+    /// of others.
+    #[must_use]
+    pub const fn changers(&self) -> Option<u32> {
+        match self {
+            Self::Neighbour { .. } => Some(1),
+            Self::Watch { changers, .. } => Some(*changers),
+            _ => None,
+        }
+    }
+
     /// Whether the action makes or opens scratch names of its slot.
     #[must_use]
     pub const fn uses_scratch(&self) -> bool {

@@ -91,7 +91,7 @@ impl Plan {
     ///
     /// Built-in defaults:
     ///
-    /// - clients 1, 4, 8 and 16, with one request outstanding each;
+    /// - clients 1 (or as many as the work needs), 4, 8 and 16, with one request outstanding each;
     /// - 3 s measured, or with events until 30 s after the last one, between 1 s of ramp-up and
     ///   500 ms of ramp-down;
     /// - one pass, and seed 1;

@@ -133,6 +133,12 @@ impl Population {
         if let Some(clients) = points.find(|clients| !(1..=CLIENTS_MAX).contains(clients)) {
             return Err(("clients", WorkProblem::Clients(clients)));
         }
+        if let Some((op, least)) = self.workload.needs_others()
+            && let Some(&clients) = self.clients.iter().find(|clients| **clients < least)
+        {
+            let problem = WorkProblem::NoOthers { op, clients, least };
+            return Err(("clients", problem));
+        }
         if let (rates @ 1.., points @ 2..) = (self.rates.len(), self.clients.len()) {
             return Err(("clients", WorkProblem::RatesAndClients(rates, points)));
         }

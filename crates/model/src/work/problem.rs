@@ -49,6 +49,19 @@ pub enum WorkProblem {
     /// The number of clients is out of bounds.
     #[error("a load point has {0} clients: give 1 to {CLIENTS_MAX}")]
     Clients(u32),
+    /// An operation shows what other clients do, and there are none.
+    #[error(
+        "operation {op} needs other clients, and a load point has {clients} in all: give at least \
+         {least} clients"
+    )]
+    NoOthers {
+        /// The operation.
+        op: &'static str,
+        /// Clients of the load point.
+        clients: u32,
+        /// The fewest clients with which it has something to show.
+        least: u32,
+    },
     /// Both the clients and the rate have several values.
     #[error("there are {0} rates and {1} numbers of clients: give one number of clients")]
     RatesAndClients(usize, usize),

@@ -184,8 +184,8 @@ pub fn work(kind: FindKind, spec: &SearchSpec, clients: Option<ClientList>) -> W
 }
 
 /// Begins a search for clients at a load that each population has clients at, or a search for the
-/// rate of the population of this name. Of a plan with one population, returns the search as it
-/// is.
+/// rate of the population of this name. A search for clients of a plan with one population probes
+/// at least as many as its work needs.
 pub fn among_populations(
     find: Find,
     plan: &mut Plan,
@@ -213,7 +213,10 @@ pub fn among_populations(
         return Ok(find.of_population(name));
     }
     match &plan.work.populations[..] {
-        [_] if plan.work.unit.is_none() => Ok(find),
+        [only] if plan.work.unit.is_none() => Ok(match find.kind() {
+            FindKind::Clients => find.at_least(only.workload.fewest_clients()),
+            FindKind::Rate | FindKind::Logons | FindKind::Sessions => find,
+        }),
         _ if find.kind() != FindKind::Clients => {
             let name = OptionNames::Settings.of("population");
             refused(&format!(
@@ -263,4 +266,39 @@ pub fn check_plan(limits: &[Threshold], plan: &Plan) -> Result<(), Failure> {
 pub fn one(clients: u32) -> ClientList {
     let list = clients.to_string().parse::<ClientList>();
     list.unwrap_or_else(|error| unreachable!("one number: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use smbench_model::limits::Limits;
+    use smbench_model::profile::Profile;
+    use smbench_model::spec::RunOptions;
+    use smbench_model::target::Target;
+
+    use super::*;
+
+    #[test]
+    fn a_search_for_clients_probes_none_that_has_no_other() {
+        let range = SearchRange {
+            start: Some(1.0),
+            ..SearchRange::default()
+        };
+        for (name, least) in [("neighbour", 2.0), ("list", 1.0)] {
+            let spec = spec(FindKind::Clients, &range, OptionNames::Keys).unwrap();
+            let options = RunOptions {
+                work: work(FindKind::Clients, &spec, None),
+                ..RunOptions::default()
+            };
+            let profile = Profile::builtin(name).unwrap();
+            let target = Target::with_password("smb://ann@files.example/bench", "").unwrap();
+            let plan = Plan::resolve(&profile, &options, target, Limits::default(), 2);
+            let find = Find::new(FindKind::Clients, spec, Vec::new());
+            let find = among_populations(find, &mut plan.unwrap(), None).unwrap();
+            assert_eq!(
+                (find.spec().min, find.spec().start),
+                (least, least),
+                "{name}"
+            );
+        }
+    }
 }

@@ -168,6 +168,57 @@ fn clients_that_only_watch_have_no_rate() {
 }
 
 #[test]
+fn what_other_clients_do_is_not_measured_without_others() {
+    let clients = |list: &str| RunOptions {
+        work: WorkSpec {
+            clients: Some(list.parse().unwrap()),
+            ..WorkSpec::default()
+        },
+        ..RunOptions::default()
+    };
+    for (name, list, op) in [
+        ("neighbour", "1", "neighbour"),
+        ("neighbour", "8,1", "neighbour"),
+        ("notify-fanout", "1,8", "watch"),
+    ] {
+        let profile = Profile::builtin(name).unwrap();
+        let refused = resolve(&profile, &clients(list)).unwrap_err().to_string();
+        let expected = format!(
+            "clients: operation {op} needs other clients, and a load point has 1 in all: give at \
+             least 2 clients"
+        );
+        assert_eq!(refused, expected, "{name} with {list}");
+        let plan = resolve(&profile, &clients("2,8")).unwrap();
+        assert_eq!(plan.work.load_points(), [2, 8], "{name}");
+    }
+    let watch = |weight: u32, changers: u32| {
+        format!(
+            "operations = [{{ op = \"watch\", changers = {changers}, weight = {weight} }},\n\
+             {{ op = \"copy_in\", weight = {} }}]\n[files]\nscope = \"shared\"\n",
+            100 - weight
+        )
+    };
+    let refused = refusal(
+        &(watch(50, 5) + "[run]\nclients = \"5\"\n"),
+        &clients("9,5"),
+    );
+    assert!(
+        refused.ends_with("has 5 in all: give at least 6 clients"),
+        "{refused}"
+    );
+    // The default never asks for too few, and nobody needs others for a watch alone.
+    let points = |text: &str| {
+        let profile = Profile::parse("x.toml", text).unwrap();
+        let plan = resolve(&profile, &RunOptions::default()).unwrap();
+        plan.work.load_points()
+    };
+    assert_eq!(points(&watch(50, 1)), [2, 4, 8, 16]);
+    assert_eq!(points(&watch(50, 5)), [6, 8, 16]);
+    assert_eq!(points(&watch(100, 1)), [1, 4, 8, 16]);
+    assert_eq!(points(&watch(0, 1)), [1, 4, 8, 16]);
+}
+
+#[test]
 fn a_file_too_large_to_copy_is_refused_by_both_sizes() {
     let options = RunOptions {
         work: WorkSpec {
