@@ -17,7 +17,7 @@ use smbench_model::load::{RateScope, Spacing};
 use smbench_model::units::format_duration;
 
 use crate::doc::{
-    ArrivalsDoc, DriverDoc, FindKind, LoopDoc, Named, PlanDoc, StreamDoc, WorkloadDoc,
+    ArrivalsDoc, DriverDoc, FindKind, LoopDoc, Named, PlanDoc, StreamDoc, TreeDoc, WorkloadDoc,
 };
 use crate::units::{self, bytes, counted, plain, seconds};
 
@@ -253,20 +253,15 @@ fn data(plan: &PlanDoc) -> String {
     let files = counted(workload.files.into(), "file");
     match (workload.replay.is_some(), plan.bytes_on_share) {
         (true, 0) => "files that the replay makes".to_owned(),
-        (false, 0) if let Some(makes) = made(workload) => {
-            format!("{makes} of {}", bytes(workload.file_bytes))
-        }
-        (false, 0) => "no files on the share".to_owned(),
+        (false, 0) => made(workload).unwrap_or_else(|| "no files on the share".to_owned()),
         (true, _) => format!(
             "{files} per client at first, {on_share} on the share{hint}, and files that the \
              replay makes"
         ),
         (false, _) => {
             if let Some(tree) = &workload.tree {
-                let directories = counted(tree.directories.into(), "directory");
-                return format!(
-                    "{files} in a tree of {directories}, {on_share} on the share{hint}"
-                );
+                let files = in_tree(workload, tree);
+                return format!("{files}, {on_share} on the share{hint}");
             }
             let scope = match workload.scope {
                 Scope::Private => "per client",
@@ -278,14 +273,31 @@ fn data(plan: &PlanDoc) -> String {
     }
 }
 
-/// Names the files that the operations of a mix make and remove themselves.
-fn made(workload: &WorkloadDoc) -> Option<&'static str> {
+/// Describes the files that the operations of a mix make and remove themselves.
+fn made(workload: &WorkloadDoc) -> Option<String> {
     let has = |name: &str| workload.operations.iter().any(|entry| entry.op == name);
-    match (has("copy_in"), has("save_office")) {
-        (true, _) => Some("files that clients copy to the share, each"),
-        (false, true) => Some("documents that clients save, each"),
-        (false, false) => None,
+    let size = bytes(workload.file_bytes);
+    match (has("copy_in"), has("save_office"), &workload.tree) {
+        (true, _, Some(tree)) => {
+            let files = in_tree(workload, tree);
+            let all = tree.bytes.map(|all| format!(", {}", bytes(all)));
+            let all = all.unwrap_or_default();
+            Some(format!(
+                "{files}{all}, which each client copies to the share"
+            ))
+        }
+        (true, _, None) => Some(format!(
+            "files that clients copy to the share, each of {size}"
+        )),
+        (false, true, _) => Some(format!("documents that clients save, each of {size}")),
+        (false, false, _) => None,
     }
+}
+
+fn in_tree(workload: &WorkloadDoc, tree: &TreeDoc) -> String {
+    let files = counted(workload.files.into(), "file");
+    let directories = counted(tree.directories.into(), "directory");
+    format!("{files} in a tree of {directories}")
 }
 
 /// Describes the stages of the load, if it has any: `19 min in stages 2m:50,10m:500`.

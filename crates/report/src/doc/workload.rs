@@ -70,6 +70,9 @@ pub struct TreeDoc {
     pub depth: u32,
     /// Largest number of directories in a directory.
     pub fan_out: u32,
+    /// Bytes of its files together, if clients copy it to the share. Absent otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
     /// Sizes of files, as in a profile.
     pub sizes: String,
     /// Lengths of names in characters, as in a profile.
@@ -90,6 +93,7 @@ impl From<&Tree> for TreeDoc {
             directories: tree.directories(),
             depth: tree.depth(),
             fan_out: tree.fan_out(),
+            bytes: None,
             sizes: shape.sizes.to_string(),
             name_length: shape.names.length.to_string(),
             name_utf8_percent: shape.names.utf8,
@@ -265,7 +269,10 @@ impl From<&Workload> for WorkloadDoc {
             scope: workload.files.scope,
             files: workload.files.count,
             file_bytes: workload.files.size,
-            tree: workload.files.tree().map(|tree| tree.as_ref().into()),
+            tree: workload.files.tree().map(|tree| TreeDoc {
+                bytes: workload.copied_tree().map(|copied| copied.bytes()),
+                ..TreeDoc::from(tree.as_ref())
+            }),
         }
     }
 }

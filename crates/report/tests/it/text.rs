@@ -17,11 +17,12 @@ use std::time::Duration;
 use insta::assert_snapshot;
 use smbench_formats::loadfile::{self, Unknown};
 use smbench_model::Nanos;
+use smbench_model::action::{Action, WeightedAction};
 use smbench_model::kind::OpKind;
 use smbench_model::record::{
     OperationFailure, Origin, Outcome, Phase, RecycleBin, ReplayDifference, RunRecord, ServerFacts,
 };
-use smbench_model::tree::TreeUsed;
+use smbench_model::tree::{Tree, TreeShape, TreeUsed};
 use smbench_model::workload::{Replay, Requests, Timing};
 use smbench_protocol::NtStatus;
 use smbench_report::doc::{LoopDoc, RunDoc};
@@ -240,6 +241,53 @@ fn the_origin_of_a_tree_is_told() {
         record.server.tree = Some(tree);
         assert_eq!(line(&record).as_deref(), Some(words));
     }
+}
+
+#[test]
+fn a_tree_that_clients_copy_is_described_by_its_files_and_bytes() {
+    let mut record = run(vec![point(4, 1, 100)]);
+    let shape = TreeShape {
+        directories: 5,
+        files: 100,
+        ..TreeShape::default()
+    };
+    let workload = &mut record.plan.only_mut().workload;
+    workload.files = Arc::new(Tree::new(shape).unwrap()).into();
+    workload.sizes.clear();
+    workload.requests = Requests::Mix(vec![WeightedAction {
+        action: Action::CopyIn,
+        weight: 100.0,
+    }]);
+    let data = |doc: &RunDoc| {
+        let text = render(doc);
+        let mut lines = text.lines();
+        let line = lines.find(|line| line.starts_with("data "));
+        line.unwrap_or_default().to_owned()
+    };
+    let mut doc = document(&record);
+    assert_eq!(
+        data(&doc),
+        "data     100 files in a tree of 5 directories, 400 KiB, which each client copies to the share"
+    );
+    // An older document lacks the bytes.
+    doc.plan.workload.tree.as_mut().unwrap().bytes = None;
+    assert!(
+        data(&doc).contains("5 directories, which"),
+        "{}",
+        data(&doc)
+    );
+    // A tree that is not copied is on the share, and its bytes are those of the share.
+    record.plan.only_mut().workload.requests = Requests::Mix(vec![WeightedAction {
+        action: Action::CopyOut,
+        weight: 100.0,
+    }]);
+    let doc = document(&record);
+    assert_eq!(doc.plan.workload.tree.as_ref().unwrap().bytes, None);
+    assert!(
+        data(&doc).contains("5 directories, 400 KiB on the share"),
+        "{}",
+        data(&doc)
+    );
 }
 
 #[test]
