@@ -37,9 +37,10 @@ pub fn jobs(doc: &RunDoc) -> Option<Table> {
         Column::number("clients"),
         Column::text("op"),
         Column::number("count"),
-        Column::number("seconds"),
-        Column::number("per second"),
     ];
+    columns.extend(walks.then(|| Column::number("files")));
+    columns.extend(lists.then(|| Column::number("entries")));
+    columns.extend(["seconds", "per second"].map(Column::number));
     columns.extend(walks.then(|| Column::number("files/s")));
     columns.extend(lists.then(|| Column::number("entries/s")));
     columns.extend(carries.then(|| Column::number("MB/s")));
@@ -48,16 +49,19 @@ pub fn jobs(doc: &RunDoc) -> Option<Table> {
         let mark = if point.valid { "" } else { "! " };
         let rate = |amount: u64| Cell::of(per_s(amount), units::rate).marked(mark);
         let megabytes = per_s(op.bytes).map(|bytes| bytes / 1e6);
+        let files = files(point, name, op, each);
         let mut cells = vec![
             Cell::load("", point.load()),
             Cell::from(plain(name)),
             Cell::count(op.count),
+        ];
+        cells.extend(walks.then(|| Cell::or_dash(files.map(Cell::count))));
+        cells.extend(lists.then(|| Cell::count(op.entries.unwrap_or(0))));
+        cells.extend([
             Cell::number(point.window_s, format!("{:.3}", point.window_s)),
             rate(op.count),
-        ];
-        cells.extend(walks.then(|| {
-            Cell::of(files(point, name, op, each).and_then(per_s), units::rate).marked(mark)
-        }));
+        ]);
+        cells.extend(walks.then(|| Cell::of(files.and_then(per_s), units::rate).marked(mark)));
         cells.extend(lists.then(|| rate(op.entries.unwrap_or(0))));
         cells.extend(carries.then(|| Cell::of(megabytes, units::throughput).marked(mark)));
         cells
@@ -69,5 +73,8 @@ pub fn jobs(doc: &RunDoc) -> Option<Table> {
         ops.map(move |(name, op)| row(point, name, op))
     });
     let title = "each client's work from beginning to end";
-    Some(Table::of(title, columns, rows.collect()))
+    let mut table = Table::of(title, columns, rows.collect());
+    let of_walks = "count: directories that were listed, by all clients in all loops";
+    table.notes.extend(walks.then(|| of_walks.to_owned()));
+    Some(table)
 }
