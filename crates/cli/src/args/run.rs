@@ -380,7 +380,7 @@ pub(crate) struct OutputArgs {
     /// Do not fail (exit code 4) if the server does not reach the rate
     #[arg(long, hide_short_help = true)]
     pub(crate) allow_missed_rate: bool,
-    /// Do not show progress; `run` prints only the peak and the cautions
+    /// Do not show progress; `run` prints only the peak, the table of --loops and the cautions
     #[arg(long, short, help_heading = COMMON)]
     pub(crate) quiet: bool,
 }

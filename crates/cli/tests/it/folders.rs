@@ -267,8 +267,13 @@ fn a_walk_of_the_target_reads_what_is_there_and_changes_nothing() {
         }
     }
     let before = find(&share, "%P %s %T@\\n", &["-type", "f"]);
-    let (said, point) = run(&place, &samba, &["-c1", "--loops=1", "--outstanding=4"]);
+    let more = ["-c1", "--loops=1", "--outstanding=4", "-q"];
+    let (said, point) = run(&place, &samba, &more);
     said.succeeded();
+    // What a job took is its result.
+    let title = "each client's work from beginning to end\nclients ";
+    assert!(said.stdout.starts_with(title), "{said:?}");
+    assert!(said.stdout.contains("\n\nPeak "), "{said:?}");
     assert_eq!(number(&point, "walk", "count"), 5);
     assert_eq!(number(&point, "walk", "entries"), 4 * 200 + 4);
     assert_eq!(find(&share, "%P %s %T@\\n", &["-type", "f"]), before);

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use smbench_report::text::{summary, verdict, verdict_of_one};
+use smbench_report::text::{Passage, Tone, jobs, summary, verdict, verdict_of_one};
 use smbench_report::{RunDoc, render};
 
 use crate::advice::left_behind;
@@ -52,7 +52,7 @@ pub(crate) enum NextSteps {
 pub(crate) enum Detail {
     All,
     Summary,
-    /// Only whether the result is valid.
+    /// Only whether the result is valid, and how long jobs took.
     Verdict,
     /// The same, with the name of its profile.
     VerdictOfOne,
@@ -76,8 +76,11 @@ impl Detail {
         match self {
             Self::All => &|doc: &RunDoc| print(&render(doc)),
             Self::Summary => &|doc: &RunDoc| print_coloured(&summary(doc)),
-            Self::Verdict => &|doc: &RunDoc| print_coloured(&verdict(doc)),
-            Self::VerdictOfOne => &|doc: &RunDoc| print_coloured(&verdict_of_one(doc)),
+            Self::Verdict => &|doc: &RunDoc| print_coloured(&with_jobs(verdict(doc), 0, doc)),
+            Self::VerdictOfOne => {
+                // The first passage names the profile.
+                &|doc: &RunDoc| print_coloured(&with_jobs(verdict_of_one(doc), 1, doc))
+            }
         }
     }
 
@@ -89,6 +92,16 @@ impl Detail {
             NextSteps::Hidden
         }
     }
+}
+
+/// Adds how long the jobs of a run took, which are its result, at this place.
+fn with_jobs(mut passages: Vec<Passage>, at: usize, doc: &RunDoc) -> Vec<Passage> {
+    let table = jobs(doc).filter(|table| doc.find.is_none() && !table.rows.is_empty());
+    if let Some(table) = table {
+        let (tone, text) = (Tone::Plain, table.to_text() + "\n");
+        passages.insert(at, Passage { tone, text });
+    }
+    passages
 }
 
 /// Returns the advice for a user who leaves the run at once.
