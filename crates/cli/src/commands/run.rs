@@ -25,6 +25,7 @@ use smbench_runner::run::{JobOutcome, RunJob};
 use self::conclusion::conclude;
 use self::context::{Ran, RunContext, title};
 pub(crate) use self::presentation::{Detail, NextSteps, Presentation, remedy};
+use crate::advice::prepare_command;
 use crate::args::{OutputArgs, RunArgs};
 use crate::conditions::{AbortReason, EndedBy, Gate, SUITE};
 use crate::embedded::Embedded;
@@ -366,6 +367,11 @@ fn run_one(
     let aborted = aborted.as_ref().and_then(AbortReason::take);
     if let (Err(_), Some(judged)) = (&record, &aborted) {
         context.complain(judged);
+    }
+    if let (Err(error), RunServer::Given(_)) = (&record, &request.server)
+        && let Some(command) = prepare_command(error, &plan)
+    {
+        context.complain(format_args!("prepare the tree before the run: {command}"));
     }
     let mut record = record?;
     let ended_by = EndedBy::of(aborted, &mut record);

@@ -238,6 +238,41 @@ fn runs_use_a_prepared_tree_or_make_their_own() {
 }
 
 #[test]
+fn a_tree_too_large_for_a_run_is_named_with_the_command_that_prepares_it() {
+    let Some(samba) = samba() else { return };
+    let (place, url) = (Place::new(), samba.url());
+    place.write(
+        "large.toml",
+        "[tree]\ndirectories = 2000\nfiles = 100001\nsizes = \"1KiB\"\n\
+         names = { case = \"mixed\" }\npopularity = \"zipf:1.1\"\n\
+         [[operations]]\nop = \"walk\"\nweight = 100\n",
+    );
+    let args = [
+        "run",
+        &url,
+        "-p=./large.toml",
+        "-c1",
+        "--loops=1",
+        "--out=results",
+    ];
+    let said = place.smbench_as(samba.password(), &args);
+    assert_eq!(said.code(), Some(3), "{said:?}");
+    let [advice, why] = said.stderr.lines().collect::<Vec<_>>()[..] else {
+        panic!("not two lines: {said:?}");
+    };
+    let expected = format!(
+        "smbench: prepare the tree before the run: smbench tree prepare '{url}' --directories 2000 \
+         --files 100001 --sizes 1KiB:1 --name-case mixed"
+    );
+    assert_eq!(advice, expected);
+    let limit = "no prepared tree in 'smbench-tree'";
+    assert!(why.contains(limit), "{why}");
+    let limit = "and a run itself makes at most 100000 files, not 100001";
+    assert!(why.ends_with(limit), "{why}");
+    assert_eq!(fs::read_dir(samba.data_dir()).unwrap().count(), 0);
+}
+
+#[test]
 fn wrong_options_are_named() {
     let place = Place::new();
     let url = "smb://ann@127.0.0.1:1/bench";

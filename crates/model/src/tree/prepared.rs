@@ -170,6 +170,21 @@ pub enum TreeError {
         /// Host, port and share.
         at: String,
     },
+    /// No tree is prepared, and a run makes none as large.
+    #[error(
+        "there is no prepared tree in '{directory}' on {at}, and a run itself makes at most {most} \
+         files, not {files}"
+    )]
+    TooLarge {
+        /// The directory, as a path from the share's root.
+        directory: String,
+        /// Host, port and share.
+        at: String,
+        /// Number of files in the tree.
+        files: u32,
+        /// The largest number of files of a tree that a run makes for itself.
+        most: u32,
+    },
     /// The preparation has not ended.
     #[error(
         "the tree in '{directory}' on {at} is not complete: its preparation was interrupted, and \

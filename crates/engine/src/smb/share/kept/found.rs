@@ -59,7 +59,14 @@ pub(crate) async fn look_for_tree(
             Ok(TreeUsed::Own { unused: None })
         }
         PreparedFound::Nothing | PreparedFound::Empty => {
-            Err(TreeError::NotPrepared { directory, at }.into())
+            let (files, most) = (tree.files(), OWN_FILES_MAX);
+            let error = TreeError::TooLarge {
+                directory,
+                at,
+                files,
+                most,
+            };
+            Err(error.into())
         }
     }
 }
