@@ -51,13 +51,24 @@ pub enum ShapeError {
     /// A line of a listing is not understood.
     #[error(
         "line {line}: `{text}` is neither a line of a shape nor of a listing: `find DIR -printf \
-         '%y\\t%s\\t%P\\n'` writes one"
+         '%y\\t%s\\t%P\\n'` writes one, unless a name has a line break"
     )]
     Listing {
         /// Line, from 1.
         line: usize,
         /// Its text.
         text: String,
+    },
+    /// A path of a listing does not begin below the directory that is listed.
+    #[error(
+        "line {line}: path `{path}` does not begin below the directory of the listing: with %P, as \
+         in `find DIR -printf '%y\\t%s\\t%P\\n'`, it does"
+    )]
+    Above {
+        /// Line, from 1.
+        line: usize,
+        /// The path.
+        path: String,
     },
     /// The shape is not that of a tree.
     #[error("{0}")]
@@ -85,6 +96,9 @@ pub struct MeasuredShape {
     pub shortened: u32,
     /// Characters that these names have in the shape.
     pub longest: usize,
+    /// Whether it is of a listing that lacks its own directory, and one directory has all of it.
+    /// The paths of such a listing may begin with that of the directory.
+    pub is_in_one: bool,
 }
 
 impl MeasuredTree {
@@ -185,6 +199,7 @@ impl MeasuredTree {
                 deeper: self.deeper,
                 shortened,
                 longest,
+                is_in_one: false,
             }),
             Err(problem) => Err(ShapeError::Tree(problem.to_string())),
         }
@@ -259,6 +274,10 @@ pub fn read(bytes: &[u8]) -> Result<MeasuredShape, ShapeError> {
                     text: start(),
                 });
             }
+            None if let Some(path) = path_above(text) => {
+                let path = path.chars().take(80).collect();
+                return Err(ShapeError::Above { line, path });
+            }
             None => {
                 return Err(ShapeError::Listing {
                     line,
@@ -267,12 +286,23 @@ pub fn read(bytes: &[u8]) -> Result<MeasuredShape, ShapeError> {
             }
         }
     }
+    let mut is_in_one = false;
     if is_shape == Some(false) {
         // A listing may leave out the directory that it is of.
+        let below = measured.levels.get(1).map_or(0, |level| level.directories);
         let root = measured.level(0);
+        is_in_one = (root.directories, root.files, below) == (0, 0, 1);
         root.directories = root.directories.max(1);
     }
-    measured.shape()
+    let found = measured.shape()?;
+    Ok(MeasuredShape { is_in_one, ..found })
+}
+
+/// Returns the path of a line of a listing, if it does not begin below the listed directory.
+fn path_above(text: &str) -> Option<&str> {
+    let path = text.splitn(3, '\t').nth(2)?;
+    let is_above = path.starts_with('/') || path.split('/').any(|name| name == "..");
+    is_above.then_some(path)
 }
 
 impl MeasuredTree {
@@ -311,8 +341,7 @@ impl MeasuredTree {
         let mut fields = text.splitn(3, '\t');
         let (of, bytes, path) = (fields.next()?, fields.next()?, fields.next()?);
         let bytes: u64 = bytes.trim().parse().ok()?;
-        let is_above = path.starts_with('/') || path.split('/').any(|name| name == "..");
-        if of.len() != 1 || is_above {
+        if of.len() != 1 || path_above(text).is_some() {
             return None;
         }
         let names = || path.split('/').filter(|name| !["", "."].contains(name));

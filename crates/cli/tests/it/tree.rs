@@ -178,6 +178,33 @@ fn a_tree_is_made_like_a_local_one() {
 }
 
 #[test]
+fn a_listing_with_other_paths_is_refused_or_named() {
+    let place = Place::new();
+    let like = place.path("like");
+    fs::create_dir_all(like.join("b")).unwrap();
+    fs::write(like.join("b/file"), "").unwrap();
+    let listed = |of: &str, format: &str| {
+        let mut find = Command::new("find");
+        let find = find.current_dir(place.path("")).arg(of);
+        let printed = find.args(["-printf", format]).output().unwrap().stdout;
+        place.write("listing.tsv", &String::from_utf8(printed).unwrap());
+        place.smbench(&["tree", "shape", "listing.tsv"])
+    };
+    let said = listed(text(&like), "%y\\t%s\\t%p\\n");
+    let why = "does not begin below the directory of the listing";
+    said.failed_with(2, &["listing.tsv: line 1: path `/", why, "\\t%P\\n'`"]);
+    let said = listed("like", "%y\\t%s\\t%p\\n");
+    assert_eq!(said.code(), Some(0), "{said:?}");
+    let note = "one directory has all of the listing: make it with %P";
+    assert!(said.stderr.contains(note), "{said:?}");
+    listed("like", "%y\\t%s\\t%P\\n").succeeded();
+    fs::write(like.join("two\nlines"), "").unwrap();
+    let said = listed("like", "%y\\t%s\\t%P\\n");
+    let line = "`lines` is neither a line of a shape nor of a listing";
+    said.failed_with(2, &[line, "unless a name has a line break"]);
+}
+
+#[test]
 fn a_shape_says_what_it_leaves_out() {
     let place = Place::new();
     let like = place.path("like");

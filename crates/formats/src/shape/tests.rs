@@ -35,21 +35,34 @@ fn a_listing_has_the_shape_of_its_tree() {
     assert_eq!(read(listing.as_bytes()), same);
     let without_root = listing.split_once('\n').unwrap().1.replace('\n', "\r\n");
     assert_eq!(read(without_root.as_bytes()), same);
-    for wrong in [
-        "\u{0}\u{1}",
-        "f\t7\t/srv/a",
-        "f 7 a",
-        "f\tx\ta",
-        "f\t7\t",
-        "d\t0\t../a",
-        "photos/one.jpg",
-    ] {
+    for wrong in ["\u{0}\u{1}", "f 7 a", "f\tx\ta", "f\t7\t", "photos/one.jpg"] {
         let text = wrong.to_owned();
         assert_eq!(
             read(wrong.as_bytes()),
             Err(ShapeError::Listing { line: 1, text })
         );
     }
+}
+
+#[test]
+fn paths_of_a_listing_begin_below_its_directory() {
+    for (path, text) in [
+        ("/srv/a", "d\t0\ta\nf\t7\t/srv/a\n"),
+        ("../a", "\nd\t0\t../a\n"),
+    ] {
+        let refused = read(text.as_bytes()).unwrap_err();
+        let path = path.to_owned();
+        assert_eq!(refused, ShapeError::Above { line: 2, path });
+    }
+    let is_in_one = |text: &str| read(text.as_bytes()).unwrap().is_in_one;
+    let inner = "d\t0\tprojects\nd\t0\tprojects/a\nf\t7\tprojects/b\n";
+    assert!(is_in_one(inner));
+    // It has its own directory, or something beside that one.
+    for more in ["d\t0\t", "d\t0\t.", "f\t7\tc", "d\t0\tc"] {
+        assert!(!is_in_one(&format!("{inner}{more}\n")), "{more}");
+    }
+    let shape = write(&read(inner.as_bytes()).unwrap().shape);
+    assert!(!is_in_one(&shape), "{shape}");
 }
 
 #[test]

@@ -24,7 +24,7 @@ pub(super) fn of(path: &Path) -> Result<TreeShape, Failure> {
     Ok(found.shape)
 }
 
-/// Describes what a shape lacks of the tree that was measured.
+/// Describes what a shape lacks of the tree that was measured, and what may be too much.
 fn losses(found: &MeasuredShape) -> Vec<String> {
     let LevelShape { directories, files } = found.deeper;
     let deeper = (directories > 0 || files > 0).then(|| {
@@ -41,7 +41,12 @@ fn losses(found: &MeasuredShape) -> Vec<String> {
             found.longest
         )
     });
-    deeper.into_iter().chain(shortened).collect()
+    let in_one = found.is_in_one.then(|| {
+        "one directory has all of the listing: make it with %P, unless that directory is a part of \
+         the tree"
+            .to_owned()
+    });
+    deeper.into_iter().chain(shortened).chain(in_one).collect()
 }
 
 fn read(file: &Path) -> Result<MeasuredShape, Failure> {
