@@ -6,14 +6,13 @@
 //! Not here: extended attributes, security descriptors, snapshots, application
 //! instances.
 
+mod encode;
+
 use super::lease::{LeaseKey, LeaseState};
 use super::{FileId, FileTime};
 use crate::dialect::Dialect;
 use crate::header::HEADER_LEN;
 use crate::wire::{DecodeError, Reader};
-
-/// SMB2_LEASE_FLAG_PARENT_LEASE_KEY_SET, in a V2 lease request or grant.
-const PARENT_KEY_SET: u32 = 0x0000_0004;
 
 /// The command of an `AAPL` context that asks what the server has.
 const SERVER_QUERY: u32 = 1;
@@ -22,8 +21,6 @@ const SERVER_CAPS: u64 = 1;
 /// The capability of both sides to have file details in listings.
 const SUPPORTS_READ_DIR_ATTR: u64 = 1;
 
-/// Length of a context before its data: fixed part, name of four bytes, padding.
-const DATA_AT: usize = 24;
 const LEASE_V1_LEN: usize = 32;
 /// Length of a V2 lease, the longest data of all contexts here.
 const LEASE_V2_LEN: usize = 52;
@@ -102,122 +99,6 @@ impl CreateContext {
         } else {
             Self::Lease { key, state }
         }
-    }
-
-    /// Appends all contexts, and pads each but the last to 8 bytes. Returns
-    /// their total length.
-    #[inline(always)]
-    pub(super) fn encode_all(contexts: &[Self], out: &mut Vec<u8>) -> u32 {
-        let start = out.len();
-        let mut latest = start;
-        for (n, context) in contexts.iter().enumerate() {
-            if n > 0 {
-                let next = (out.len() - latest).next_multiple_of(8);
-                out.resize(latest + next, 0);
-                out[latest..latest + 4].copy_from_slice(&(next as u32).to_le_bytes());
-                latest += next;
-            }
-            context.encode(out);
-        }
-        // No context is longer than 80 bytes, and there are ten kinds.
-        (out.len() - start) as u32
-    }
-
-    /// Appends one context. Its Next field stays zero.
-    #[inline(always)]
-    fn encode(&self, out: &mut Vec<u8>) {
-        let mut context = [0u8; DATA_AT + LEASE_V2_LEN];
-        let (fixed, data) = context.split_at_mut(DATA_AT);
-        let (name, len) = self.fill(data);
-        fixed[4..6].copy_from_slice(&16u16.to_le_bytes());
-        fixed[6..8].copy_from_slice(&4u16.to_le_bytes());
-        fixed[10..12].copy_from_slice(&(DATA_AT as u16).to_le_bytes());
-        fixed[12..16].copy_from_slice(&(len as u32).to_le_bytes());
-        fixed[16..20].copy_from_slice(name);
-        out.extend_from_slice(&context[..DATA_AT + len]);
-    }
-
-    /// Writes the data into the zeroed buffer. Returns the context's name and
-    /// the data's length.
-    #[inline(always)]
-    fn fill(&self, data: &mut [u8]) -> (&'static [u8; 4], usize) {
-        let mut at = 0;
-        let mut put = |bytes: &[u8]| {
-            data[at..at + bytes.len()].copy_from_slice(bytes);
-            at += bytes.len();
-        };
-        let name = match self {
-            Self::Lease { key, state } => {
-                put(&key.0);
-                put(&state.0.to_le_bytes());
-                put(&[0; 12]);
-                b"RqLs"
-            }
-            Self::LeaseV2 {
-                key,
-                state,
-                parent,
-                epoch,
-            } => {
-                let flags = parent.map_or(0, |_| PARENT_KEY_SET);
-                put(&key.0);
-                put(&state.0.to_le_bytes());
-                put(&flags.to_le_bytes());
-                put(&[0; 8]);
-                put(&parent.unwrap_or_default().0);
-                put(&epoch.to_le_bytes());
-                put(&[0; 2]);
-                b"RqLs"
-            }
-            Self::Durable => {
-                put(&[0; 16]);
-                b"DHnQ"
-            }
-            Self::DurableReconnect(file_id) => {
-                put(&file_id.to_bytes());
-                b"DHnC"
-            }
-            Self::DurableV2 {
-                timeout_ms,
-                flags,
-                create_guid,
-            } => {
-                put(&timeout_ms.to_le_bytes());
-                put(&flags.to_le_bytes());
-                put(&[0; 8]);
-                put(create_guid);
-                b"DH2Q"
-            }
-            Self::DurableReconnectV2 {
-                file_id,
-                create_guid,
-                flags,
-            } => {
-                put(&file_id.to_bytes());
-                put(create_guid);
-                put(&flags.to_le_bytes());
-                b"DH2C"
-            }
-            Self::MaximalAccess { since } => {
-                if let Some(since) = since {
-                    put(&since.0.to_le_bytes());
-                }
-                b"MxAc"
-            }
-            Self::QueryOnDiskId => b"QFid",
-            Self::AllocationSize(bytes) => {
-                put(&bytes.to_le_bytes());
-                b"AlSi"
-            }
-            Self::AppleServerQuery => {
-                put(&SERVER_QUERY.to_le_bytes());
-                put(&[0; 4]);
-                put(&SERVER_CAPS.to_le_bytes());
-                put(&SUPPORTS_READ_DIR_ATTR.to_le_bytes());
-                b"AAPL"
-            }
-        };
-        (name, at)
     }
 }
 
