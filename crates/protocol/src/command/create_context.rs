@@ -3,8 +3,8 @@
 //!
 //! Answers to contexts that this crate cannot ask for are ignored.
 //!
-//! Not here: extended attributes, security descriptors, snapshots, application
-//! instances.
+//! Not here: extended attributes, security descriptors, snapshots, versions of
+//! application instances.
 
 mod encode;
 
@@ -71,6 +71,9 @@ pub enum CreateContext {
         /// Zero or SMB2_DHANDLE_FLAG_PERSISTENT (2).
         flags: u32,
     },
+    /// Names the instance of an application that opens the file (2.2.13.2.13), in SMB 3. The
+    /// server closes an open of the file by the same instance under another client GUID.
+    AppInstanceId([u8; 16]),
     /// Asks for the user's access rights to the file, `MxAc` (2.2.13.2.5).
     MaximalAccess {
         /// Asks only if the file has changed since this time.

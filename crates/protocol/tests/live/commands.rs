@@ -265,16 +265,16 @@ fn interfaces_contexts_and_good_byes() {
             create_guid: [9; 16],
         };
         let durable = match shield.dialect {
-            Dialect::Smb21 => CreateContext::Durable,
-            _ => v2,
+            Dialect::Smb21 => vec![CreateContext::Durable],
+            _ => vec![v2, CreateContext::AppInstanceId([7; 16])],
         };
         let file_name = name("durable");
-        let contexts = [
-            durable,
+        let others = [
             CreateContext::MaximalAccess { since: None },
             CreateContext::QueryOnDiskId,
             CreateContext::AllocationSize(4096),
         ];
+        let contexts = [&durable[..], &others[..]].concat();
         let request = CreateRequest {
             oplock: OplockLevel::Batch,
             ..file(&file_name, &contexts)

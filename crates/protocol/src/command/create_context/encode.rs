@@ -5,8 +5,15 @@ use super::{CreateContext, LEASE_V2_LEN, SERVER_CAPS, SERVER_QUERY, SUPPORTS_REA
 /// SMB2_LEASE_FLAG_PARENT_LEASE_KEY_SET, in a V2 lease request.
 const PARENT_KEY_SET: u32 = 0x0000_0004;
 
+/// Length of a context before its name.
+const NAME_AT: usize = 16;
 /// Length of a context before its data: fixed part, name of four bytes, padding.
 const DATA_AT: usize = 24;
+
+/// The name of the context SMB2_CREATE_APP_INSTANCE_ID (2.2.13.2).
+const APP_INSTANCE_ID: [u8; 16] = [
+    0x45, 0xbc, 0xa6, 0x6a, 0xef, 0xa7, 0xf7, 0x4a, 0x90, 0x08, 0xfa, 0x46, 0x2e, 0x14, 0x4d, 0x74,
+];
 
 impl CreateContext {
     /// Appends all contexts, and pads each but the last to 8 bytes. Returns
@@ -24,7 +31,7 @@ impl CreateContext {
             }
             context.encode(out);
         }
-        // No context is longer than 80 bytes, and there are ten kinds.
+        // No context is longer than 80 bytes, and there are eleven kinds.
         (out.len() - start) as u32
     }
 
@@ -34,28 +41,31 @@ impl CreateContext {
         let mut context = [0u8; DATA_AT + LEASE_V2_LEN];
         let (fixed, data) = context.split_at_mut(DATA_AT);
         let (name, len) = self.fill(data);
-        fixed[4..6].copy_from_slice(&16u16.to_le_bytes());
+        let Ok(name) = <&[u8; 4]>::try_from(name) else {
+            encode_long_name(name, &data[..len], out);
+            return;
+        };
+        fixed[4..6].copy_from_slice(&(NAME_AT as u16).to_le_bytes());
         fixed[6..8].copy_from_slice(&4u16.to_le_bytes());
         fixed[10..12].copy_from_slice(&(DATA_AT as u16).to_le_bytes());
         fixed[12..16].copy_from_slice(&(len as u32).to_le_bytes());
-        fixed[16..20].copy_from_slice(name);
+        fixed[NAME_AT..NAME_AT + 4].copy_from_slice(name);
         out.extend_from_slice(&context[..DATA_AT + len]);
     }
 
     /// Writes the data into the zeroed buffer. Returns the context's name and
     /// the data's length.
     #[inline(always)]
-    fn fill(&self, data: &mut [u8]) -> (&'static [u8; 4], usize) {
+    fn fill(&self, data: &mut [u8]) -> (&'static [u8], usize) {
         let mut at = 0;
         let mut put = |bytes: &[u8]| {
             data[at..at + bytes.len()].copy_from_slice(bytes);
             at += bytes.len();
         };
-        let name = match self {
+        let name: &[u8] = match self {
             Self::Lease { key, state } => {
                 put(&key.0);
-                put(&state.0.to_le_bytes());
-                put(&[0; 12]);
+                put(&u128::from(state.0).to_le_bytes());
                 b"RqLs"
             }
             Self::LeaseV2 {
@@ -70,8 +80,7 @@ impl CreateContext {
                 put(&flags.to_le_bytes());
                 put(&[0; 8]);
                 put(&parent.unwrap_or_default().0);
-                put(&epoch.to_le_bytes());
-                put(&[0; 2]);
+                put(&u32::from(*epoch).to_le_bytes());
                 b"RqLs"
             }
             Self::Durable => {
@@ -103,6 +112,12 @@ impl CreateContext {
                 put(&flags.to_le_bytes());
                 b"DH2C"
             }
+            Self::AppInstanceId(id) => {
+                // Its length with this field, of which two bytes are reserved.
+                put(&20u32.to_le_bytes());
+                put(id);
+                &APP_INSTANCE_ID
+            }
             Self::MaximalAccess { since } => {
                 if let Some(since) = since {
                     put(&since.0.to_le_bytes());
@@ -115,8 +130,7 @@ impl CreateContext {
                 b"AlSi"
             }
             Self::AppleServerQuery => {
-                put(&SERVER_QUERY.to_le_bytes());
-                put(&[0; 4]);
+                put(&u64::from(SERVER_QUERY).to_le_bytes());
                 put(&SERVER_CAPS.to_le_bytes());
                 put(&SUPPORTS_READ_DIR_ATTR.to_le_bytes());
                 b"AAPL"
@@ -124,4 +138,18 @@ impl CreateContext {
         };
         (name, at)
     }
+}
+
+/// Appends a context whose name is a GUID, so that data after it needs no padding.
+#[cold]
+fn encode_long_name(name: &[u8], data: &[u8], out: &mut Vec<u8>) {
+    let data_at = NAME_AT + name.len();
+    let mut fixed = [0u8; NAME_AT];
+    fixed[4..6].copy_from_slice(&(NAME_AT as u16).to_le_bytes());
+    fixed[6..8].copy_from_slice(&(name.len() as u16).to_le_bytes());
+    fixed[10..12].copy_from_slice(&(data_at as u16).to_le_bytes());
+    fixed[12..16].copy_from_slice(&(data.len() as u32).to_le_bytes());
+    out.extend_from_slice(&fixed);
+    out.extend_from_slice(name);
+    out.extend_from_slice(data);
 }

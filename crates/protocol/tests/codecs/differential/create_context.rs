@@ -34,7 +34,7 @@ proptest! {
         (key, parent) in any::<([u8; 16], [u8; 16])>(),
         state in lease_state(),
         (epoch, timeout_ms) in any::<(u16, u32)>(),
-        create_guid in any::<[u8; 16]>(),
+        (create_guid, instance) in any::<([u8; 16], [u8; 16])>(),
         since in any::<u64>(),
         size in any::<u64>(),
     ) {
@@ -48,6 +48,7 @@ proptest! {
             },
             CreateContext::Durable,
             CreateContext::DurableV2 { timeout_ms, flags: 2, create_guid },
+            CreateContext::AppInstanceId(instance),
             CreateContext::MaximalAccess { since: Some(FileTime(since)) },
             CreateContext::AllocationSize(size),
             CreateContext::QueryOnDiskId,
@@ -67,7 +68,7 @@ proptest! {
             .to_create()
             .expect("a CREATE");
         let read: Vec<_> = read.contexts.iter().map(|context| &context.data).collect();
-        let [v1, v2, durable, durable_v2, access, allocation, disk] = read[..] else {
+        let [v1, v2, durable, durable_v2, application, access, allocation, disk] = read[..] else {
             panic!("{} contexts", read.len());
         };
         prop_assert_eq!(v1, &Request::RqlsRequest(RequestLease::RqLsReqv1(theirs::RequestLeaseV1 {
@@ -86,6 +87,9 @@ proptest! {
             timeout: timeout_ms,
             flags: theirs::DurableHandleV2Flags::new().with_persistent(true),
             create_guid: create_guid.into(),
+        }));
+        prop_assert_eq!(application, &Request::AppinstidRequest(theirs::AppInstanceId {
+            app_instance_id: instance.into(),
         }));
         prop_assert_eq!(access, &Request::MxacRequest(theirs::QueryMaximalAccessRequest {
             timestamp: Some(since.into()),

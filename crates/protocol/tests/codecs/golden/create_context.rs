@@ -223,3 +223,26 @@ fn a_durable_handle_of_smb_3_and_its_reconnect() {
         reconnect(NAME, &[back]),
     );
 }
+
+#[test]
+fn an_application_instance() {
+    const NAME: &str = "durable_v2_open_app_instance_CRrkrl63.dat";
+    let create_guid = [
+        0x47, 0x55, 0xaf, 0xed, 0x1c, 0x05, 0x4d, 0x4f, 0xb8, 0xa2, 0x25, 0x68, 0x17, 0xdb, 0xc2,
+        0x9c,
+    ];
+    let instance = [
+        0xeb, 0x82, 0x76, 0x14, 0x8c, 0x67, 0x7e, 0x4b, 0xaf, 0xc7, 0x19, 0x26, 0xf2, 0xd2, 0x56,
+        0x2e,
+    ];
+    let contexts = [
+        CreateContext::DurableV2 {
+            timeout_ms: u32::MAX,
+            flags: 0,
+            create_guid,
+        },
+        CreateContext::AppInstanceId(instance),
+    ];
+    let request = captured!("3.1.1", "app-instance-request");
+    check(&request, durable(NAME, &contexts));
+}

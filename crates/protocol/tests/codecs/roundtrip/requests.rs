@@ -11,6 +11,9 @@ use smbench_protocol::command::lease::{LeaseKey, LeaseState};
 use smbench_protocol::command::lock::{LockElement, LockRequest};
 use smbench_protocol::header::HEADER_LEN;
 
+/// The name of the context of an application instance (MS-SMB2 2.2.13.2).
+const APP_INSTANCE_ID: [u8; 16] = 0x744d_142e_46fa_0890_4af7_a7ef_6aa6_bc45_u128.to_le_bytes();
+
 fn contexts() -> impl Strategy<Value = Vec<CreateContext>> {
     prop::sample::subsequence(
         vec![
@@ -24,11 +27,12 @@ fn contexts() -> impl Strategy<Value = Vec<CreateContext>> {
                 create_guid: [2; 16],
                 flags: 0,
             },
+            CreateContext::AppInstanceId([3; 16]),
             CreateContext::MaximalAccess { since: None },
             CreateContext::QueryOnDiskId,
             CreateContext::AllocationSize(7),
         ],
-        0..6,
+        0..7,
     )
     .prop_shuffle()
 }
@@ -67,15 +71,16 @@ proptest! {
             prop_assert_eq!(at % 8, 0);
             let name = &message[at + u16_at(message, at + 4)..][..u16_at(message, at + 6)];
             let data = &message[at + u16_at(message, at + 10)..][..u32_at(message, at + 12)];
-            let (expected, data_len) = match context {
+            let (expected, data_len): (&[u8], _) = match context {
                 CreateContext::Lease { .. } => (b"RqLs", 32),
                 CreateContext::Durable => (b"DHnQ", 16),
                 CreateContext::DurableReconnectV2 { .. } => (b"DH2C", 36),
+                CreateContext::AppInstanceId(_) => (&APP_INSTANCE_ID, 20),
                 CreateContext::MaximalAccess { .. } => (b"MxAc", 0),
                 CreateContext::QueryOnDiskId => (b"QFid", 0),
                 _ => (b"AlSi", 8),
             };
-            prop_assert_eq!((name, data.len()), (&expected[..], data_len));
+            prop_assert_eq!((name, data.len()), (expected, data_len));
             let next = u32_at(message, at);
             prop_assert_eq!(next == 0, n + 1 == contexts.len());
             at += next;
