@@ -225,10 +225,11 @@ pub(super) fn contexts<'a>(fields: Fields<'a>, field: usize) -> Vec<(&'a str, Fi
         let Some(context) = fields.0.get(at..).map(Fields) else {
             break;
         };
-        let Some(name) = context.part(4, 6).filter(|name| name.len() == 4) else {
+        let Some(name) = context.part(4, 6) else {
             break;
         };
-        let is_text = name.iter().all(u8::is_ascii_alphanumeric);
+        // The names of others are GUIDs.
+        let is_text = name.len() == 4 && name.iter().all(u8::is_ascii_alphanumeric);
         if is_text && let Ok(name) = str::from_utf8(name) {
             contexts.push((name, context));
         }
@@ -238,4 +239,31 @@ pub(super) fn contexts<'a>(fields: Fields<'a>, field: usize) -> Vec<(&'a str, Fi
         }
     }
     contexts
+}
+
+#[cfg(test)]
+mod tests {
+    use smbench_protocol::command::create::CreateRequest;
+    use smbench_protocol::command::create_context::CreateContext;
+    use smbench_protocol::header::HEADER_LEN;
+
+    use super::*;
+
+    #[test]
+    fn contexts_after_one_with_a_long_name_are_read() {
+        let asked = [
+            CreateContext::QueryOnDiskId,
+            CreateContext::AppInstanceId([b'a'; 16]),
+            CreateContext::AllocationSize(7),
+        ];
+        let mut message = vec![0; HEADER_LEN];
+        let request = CreateRequest {
+            contexts: &asked,
+            ..CreateRequest::open("f", 0)
+        };
+        request.encode(&mut message).unwrap();
+        let read = create(Fields(&message)).unwrap();
+        assert_eq!(read.contexts, ["QFid", "AlSi"]);
+        assert_eq!(read.allocation, Some(7));
+    }
 }
