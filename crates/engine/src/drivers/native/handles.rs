@@ -4,6 +4,8 @@
 use std::time::Duration;
 
 use smbench_model::Nanos;
+use smbench_model::contents::block::Salt;
+use smbench_model::random::finalise;
 use smbench_model::record::Reclaimed;
 use smbench_model::sessions::{Caching, HandleDurability};
 use smbench_protocol::command::create::{CreateRequest, CreateResponse, options};
@@ -32,6 +34,7 @@ const RETRY_PAUSE: Duration = Duration::from_millis(10);
 /// Opens the files that a client holds open.
 pub(super) struct Opener<'a> {
     site: &'a Site,
+    client: u32,
     session: SessionIndex,
     /// Index of the client in its group.
     member: usize,
@@ -53,12 +56,14 @@ type Created = (CreateResponse, GrantedContexts);
 impl<'a> Opener<'a> {
     pub(super) fn new(
         site: &'a Site,
+        client: u32,
         session: SessionIndex,
         member: usize,
         kept: &'a [HeldHandle],
     ) -> Self {
         Self {
             site,
+            client,
             session,
             member,
             kept,
@@ -72,13 +77,12 @@ impl<'a> Opener<'a> {
     /// Opens the files, or takes their handles back.
     pub(super) async fn open_files(
         &mut self,
-        client: u32,
         session: &mut Session,
     ) -> Result<Box<[FileId]>, SessionError> {
         let files = held_files(self.site);
         let mut opened = Vec::with_capacity(files.len());
         for file in files {
-            let path = file_path(self.site, client, file);
+            let path = file_path(self.site, self.client, file);
             let (created, contexts) = match self.kept.get(file as usize) {
                 Some(&handle) => match self.reclaim(file, &path, &handle, session).await? {
                     Some(created) => created,
@@ -101,18 +105,18 @@ impl<'a> Opener<'a> {
         Ok(opened.into_boxed_slice())
     }
 
-    /// Sends the CREATE of a file with this context, and returns the server's answer.
+    /// Sends the CREATE of a file with these contexts, and returns the server's answer.
     async fn create(
         &self,
         file: u32,
         path: &str,
-        context: Option<CreateContext>,
+        asked: &[CreateContext],
         session: &mut Session,
     ) -> Result<Result<Created, NtStatus>, SessionError> {
         let object = Object::File(file);
         let parent = listings::parent(&self.site.plan.only().workload.files, object);
         let (oplock, lease) = session.cache.request(self.member, object, parent);
-        let contexts: Vec<_> = lease.into_iter().chain(context).collect();
+        let contexts: Vec<_> = lease.iter().chain(asked).copied().collect();
         let request = CreateRequest {
             options: options::FILE_NON_DIRECTORY_FILE,
             oplock,
@@ -136,8 +140,16 @@ impl<'a> Opener<'a> {
             HandleDurability::Persistent => PERSISTENT,
             HandleDurability::Durable | HandleDurability::None => 0,
         };
-        let context = match asked {
-            HandleDurability::None => None,
+        let v2 = [
+            CreateContext::DurableV2 {
+                timeout_ms: 0,
+                flags,
+                create_guid,
+            },
+            CreateContext::AppInstanceId(app_instance(self.site.salt, self.client)),
+        ];
+        let contexts: &[CreateContext] = match asked {
+            HandleDurability::None => &[],
             HandleDurability::Persistent if dialect < Dialect::Smb30 => {
                 return Err(SessionError::NotInDialect {
                     what: "a persistent handle",
@@ -146,16 +158,12 @@ impl<'a> Opener<'a> {
                     at: session.share(),
                 });
             }
-            _ if dialect < Dialect::Smb30 => Some(CreateContext::Durable),
-            _ => Some(CreateContext::DurableV2 {
-                timeout_ms: 0,
-                flags,
-                create_guid,
-            }),
+            _ if dialect < Dialect::Smb30 => &[CreateContext::Durable],
+            _ => &v2,
         };
-        let created = self.create(file, path, context, session).await?;
+        let created = self.create(file, path, contexts, session).await?;
         let created = created.map_err(|status| session.refused(&doing(path), status))?;
-        if context.is_some() {
+        if !contexts.is_empty() {
             let durable = created.1.durable;
             let is_persistent = |granted| match granted {
                 GrantedDurable::V1 => false,
@@ -212,10 +220,12 @@ impl<'a> Opener<'a> {
                 flags,
             },
         };
-        let mut answer = self.create(file, path, Some(context), session).await?;
+        // Beside it, Samba accepts only the context of a lease.
+        let contexts = [context];
+        let mut answer = self.create(file, path, &contexts, session).await?;
         while answer == Err(NtStatus::OBJECT_NAME_NOT_FOUND) && clock::now() < self.settled {
             sleep(RETRY_PAUSE).await;
-            answer = self.create(file, path, Some(context), session).await?;
+            answer = self.create(file, path, &contexts, session).await?;
         }
         match answer {
             Ok(created) => {
@@ -267,6 +277,13 @@ pub(super) fn remains_of(
     }))
 }
 
+/// Returns the id by which a server knows a client of the run again, also under another GUID. It
+/// is the same in all sessions and load points.
+fn app_instance(Salt(run): Salt, client: u32) -> [u8; 16] {
+    // The server must not learn the salt.
+    (u128::from(finalise(run)) << 64 | u128::from(client)).to_le_bytes()
+}
+
 /// Returns the caching that the server granted with an open.
 fn granted((created, contexts): &Created) -> Caching {
     let lease = contexts.lease.as_ref().map(|lease| lease.state);
@@ -275,4 +292,19 @@ fn granted((created, contexts): &Created) -> Caching {
 
 fn doing(path: &str) -> String {
     format!("open file '{path}'")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn each_client_of_each_run_is_another_app_instance() {
+        let runs = [0, 1, u64::MAX].map(Salt);
+        let ids = runs.map(|run| [0, 1].map(|client| app_instance(run, client)));
+        let different: HashSet<_> = ids.into_iter().flatten().collect();
+        assert_eq!(different.len(), 6);
+    }
 }

@@ -71,8 +71,8 @@ pub(super) async fn hold(
     if kept.is_some() {
         remove_undeleted(site, client, session).await?;
     }
-    let mut opener = Opener::new(site, index, member, kept.unwrap_or_default());
-    held.files = opener.open_files(client, session).await?;
+    let mut opener = Opener::new(site, client, index, member, kept.unwrap_or_default());
+    held.files = opener.open_files(session).await?;
     if actions.iter().any(Action::opens_file) {
         held.path = Some(Box::new(FilePath::new(site, client)?));
     }

@@ -1,16 +1,19 @@
 //! Servers that keep durable handles.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::time::Duration;
 
 use smbench_engine::{Cancel, Unobserved, execute};
-use smbench_lab::{SambaOptions, ScratchSamba};
+use smbench_lab::{SambaOptions, ScratchSamba, require};
 use smbench_model::plan::Plan;
 use smbench_model::record::{EventKind, LoadPointRecord, RunRecord};
 use smbench_model::sessions::HandleDurability;
 use smbench_model::spec::SessionsSpec;
+use smbench_protocol::NtStatus;
 
 use super::{losses, options, valid_point, with_events};
+use crate::capture::{Message, TSHARK, captured_while};
 use crate::support::{plan, target};
 
 /// The shortest time from the first event to the second, and the longest that is tried.
@@ -20,6 +23,13 @@ const TIMES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(32)];
 const READ_LATER: &str = "st_ex_atime differs";
 /// Most runs until no read changed an access time.
 const RUNS_MAX: u32 = 5;
+
+/// Command code of CREATE (MS-SMB2 2.2.1.2).
+const CREATE: u16 = 5;
+/// The name of the context SMB2_CREATE_APP_INSTANCE_ID (MS-SMB2 2.2.13.2).
+const APP_INSTANCE_ID: [u8; 16] = 0x744d_142e_46fa_0890_4af7_a7ef_6aa6_bc45_u128.to_le_bytes();
+/// Bytes from that name to the id behind it.
+const ID_AFTER_NAME: usize = 20;
 
 /// Runs plans with more and more time after each event, until all clients were back before the
 /// next event and before the end of the window. On a busy machine that takes long, and only then
@@ -173,4 +183,59 @@ fn locks_on_kept_handles_are_released() {
     let handles = || point.ops.losses().all().map(|(_, of)| &of.handles);
     let locks: u64 = handles().map(|of| of.locks_kept + of.locks_lost).sum();
     assert!(locks <= 2 * 8, "{locks}");
+}
+
+/// Returns where a message has these bytes.
+fn place(message: &Message, bytes: &[u8]) -> Option<usize> {
+    let mut windows = message.0.windows(bytes.len());
+    windows.position(|window| window == bytes)
+}
+
+/// An open of a file that the server is to keep has the id of its client, and the next one has
+/// the same after the server has lost the handle. A request for the handle has none.
+#[test]
+fn files_are_opened_again_with_the_same_app_instance_id() {
+    if let Err(skip) = require(&[TSHARK]) {
+        return eprintln!("{skip}");
+    }
+    let Some(samba) = ScratchSamba::or_skip(SambaOptions::default()) else {
+        return;
+    };
+    // Requests are small, so none is cut when the server is killed.
+    let profile = tempfile::NamedTempFile::with_suffix(".toml").unwrap();
+    let text = "read_percent = 100\n[files]\nscope = \"private\"\n\
+        [[sizes]]\nsize = \"4KiB\"\nweight = 100\n";
+    fs::write(profile.path(), text).unwrap();
+    let sessions = SessionsSpec {
+        dialect: Some("3.1.1".parse().unwrap()),
+        handles: Some(HandleDurability::Durable),
+        ..SessionsSpec::default()
+    };
+    let mut options = with_events(
+        options(2, Duration::from_secs(8), sessions),
+        &["at 1s: signal KILL"],
+    );
+    options.work.think_time = Some(Duration::from_millis(20));
+    let target = target(&samba.url(), samba.password());
+    let plan = plan(profile.path().to_str().unwrap(), &options, target);
+    let (record, conversations) = captured_while(&samba, || {
+        execute(&plan, &mut Unobserved, &Cancel::default()).unwrap()
+    });
+    let point = valid_point(record);
+    let expected = [(Some(NtStatus::OBJECT_NAME_NOT_FOUND), 2)];
+    assert_eq!(losses(&point, Some(0)).handles.lost, expected.into());
+    let requests = conversations.iter().flat_map(|each| &each.requests);
+    let (mut opened, mut asked_back) = (BTreeMap::new(), 0);
+    for create in requests.filter(|request| request.command() == CREATE) {
+        let name = place(create, &APP_INSTANCE_ID);
+        assert_eq!(name.is_some(), place(create, b"DH2Q").is_some());
+        asked_back += usize::from(place(create, b"DH2C").is_some());
+        if let Some(name) = name {
+            let id = create.0[name + ID_AFTER_NAME..][..16].to_vec();
+            *opened.entry(id).or_insert(0) += 1;
+        }
+    }
+    assert!(asked_back >= 2, "{asked_back}");
+    let times: Vec<u32> = opened.into_values().collect();
+    assert!(matches!(times[..], [2.., 2..]), "{times:?}");
 }
