@@ -3,6 +3,7 @@
 //! third of the time to build the engine.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
 use std::pin::Pin;
 use std::rc::Rc;
 
@@ -115,19 +116,33 @@ pub(crate) struct GroupLoad {
 /// The groups of a worker whose load has not ended.
 pub(crate) struct GroupsUnderLoad {
     left: Cell<usize>,
+    /// Numbers of their clients.
+    clients: RefCell<BTreeSet<u32>>,
     none_left: Notify,
 }
 
 impl GroupsUnderLoad {
-    pub(super) fn new(groups: usize) -> Self {
+    pub(super) fn new(groups: &[Box<dyn AnyGroup>]) -> Self {
+        let clients = groups.iter().flat_map(|group| group.numbers()).collect();
         Self {
-            left: Cell::new(groups),
+            left: Cell::new(groups.len()),
+            clients: RefCell::new(clients),
             none_left: Notify::new(),
         }
     }
 
-    /// Takes down the end of a group's load. Returns whether it was the last one.
-    fn end_one(&self) -> bool {
+    /// Takes the numbers of the clients under load.
+    pub(super) fn take_clients(&self) -> BTreeSet<u32> {
+        self.clients.take()
+    }
+
+    /// Takes down the end of the load of a group, which has these clients. Returns whether it was
+    /// the last one.
+    fn end_one(&self, clients: &[u32]) -> bool {
+        let mut under_load = self.clients.borrow_mut();
+        for client in clients {
+            under_load.remove(client);
+        }
         self.left.set(self.left.get() - 1);
         let is_last = self.left.get() == 0;
         if is_last {
@@ -161,7 +176,7 @@ impl GroupLoad {
     fn ended(&self, clients: Vec<u32>, how: Result<(), Dropped>) -> EndedGroup {
         let at = clock::now();
         if let Some(under_load) = &self.under_load
-            && under_load.end_one()
+            && under_load.end_one(&clients)
         {
             self.control
                 .end(&mut self.shared.borrow_mut().recording, at);

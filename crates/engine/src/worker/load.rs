@@ -6,7 +6,6 @@
 mod helpers;
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -41,8 +40,7 @@ struct WorkerLoad {
     phase: WorkerPhase,
     /// Number of groups whose phase has not ended.
     left: usize,
-    /// Numbers of the clients under load.
-    clients: BTreeSet<u32>,
+    under_load: Rc<GroupsUnderLoad>,
     /// Instant at which the last operation ended.
     ended: Nanos,
 }
@@ -126,7 +124,7 @@ impl WorkerLoad {
             figures: Rc::default(),
             phase: WorkerPhase::UnderLoad,
             left: groups.len(),
-            clients: groups.iter().flat_map(|group| group.numbers()).collect(),
+            under_load: Rc::new(GroupsUnderLoad::new(groups)),
             ended: Nanos(0),
         })
     }
@@ -140,7 +138,6 @@ impl WorkerLoad {
         worker.outcome.late = (!worker.groups.is_empty()).then_some(late);
         let first = schedule.interval_at(begin);
         worker.shared.borrow_mut().recording.turn(begin, first);
-        let under_load = Rc::new(GroupsUnderLoad::new(worker.groups.len()));
         let stages = assignment.plan.work.stages.as_ref();
         let start = GroupStart {
             worker: assignment,
@@ -156,7 +153,7 @@ impl WorkerLoad {
                 shared: Rc::clone(&worker.shared),
                 control: Rc::clone(control),
                 figures: Rc::clone(&self.figures),
-                under_load: Some(Rc::clone(&under_load)),
+                under_load: Some(Rc::clone(&self.under_load)),
                 goes_on: assignment.plan.reads_finally(),
                 cost,
                 caching: assignment.plan.sessions.caching,
@@ -172,15 +169,14 @@ impl WorkerLoad {
             WorkerPhase::UnderLoad => {
                 self.ended = self.ended.max(ended.at);
                 let after = ended.at.since(self.control.schedule().begin);
-                for client in ended.clients {
-                    self.clients.remove(&client);
-                    if let Err(reason) = &ended.how {
-                        worker.outcome.dropouts.push(Dropout {
-                            client,
-                            reason: reason.to_string(),
-                            after_s: Some(after.as_secs_f64()),
-                        });
-                    }
+                if let Err(reason) = &ended.how {
+                    let reason = reason.to_string();
+                    let dropouts = ended.clients.into_iter().map(|client| Dropout {
+                        client,
+                        reason: reason.clone(),
+                        after_s: Some(after.as_secs_f64()),
+                    });
+                    worker.outcome.dropouts.extend(dropouts);
                 }
             }
             WorkerPhase::Closing | WorkerPhase::Over => {
@@ -323,7 +319,8 @@ impl ThreadLoad<'_> {
         for (load, worker) in self.loads.iter_mut().zip(&mut *self.workers) {
             if load.phase == WorkerPhase::UnderLoad {
                 load.ended = now;
-                let clients = std::mem::take(&mut load.clients).into_iter();
+                // Those that have ended their load may still answer breaks for these.
+                let clients = load.under_load.take_clients().into_iter();
                 let dropouts = &mut worker.outcome.dropouts;
                 dropouts.extend(clients.map(|client| Dropout {
                     client,

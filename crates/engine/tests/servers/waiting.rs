@@ -2,6 +2,7 @@
 //! which their load can end. They are counted up to that end, and no further.
 
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::thread;
@@ -16,11 +17,11 @@ use smbench_engine::run::{PlannedRun, RunError, Unobserved, execute};
 use smbench_formats::profile;
 use smbench_lab::{EmbeddedOptions, EmbeddedServer};
 use smbench_model::Nanos;
+use smbench_model::contents::Verify;
 use smbench_model::operations::{Drawn, Mix};
 use smbench_model::plan::Plan;
 use smbench_model::record::{LoadPointRecord, Outcome, RunRecord, ServerFacts};
-use smbench_model::spec::RunOptions;
-use smbench_model::spec::WorkSpec;
+use smbench_model::spec::{GeneratorSpec, RunOptions, SessionsSpec, WorkSpec};
 use smbench_model::target::Target;
 use smbench_protocol::header::Command;
 use tokio::time::{Interval, interval};
@@ -299,4 +300,67 @@ fn nothing_measured_is_lost_with_clients_that_are_broken_off() {
     assert!(kept.unanswered >= 2, "{kept:?}");
     let due_at_most = 1000.0 * point.window.as_secs_f64() + 2.0;
     assert!(kept.due as f64 <= due_at_most, "{kept:?} {due_at_most}");
+}
+
+/// A client that has ended its load answers breaks until the others have ended theirs. A cancel
+/// that breaks it off names only those that wait for an answer.
+#[test]
+fn a_cancel_names_no_client_whose_load_has_ended() {
+    const GENUINE: u64 = 20;
+    /// Port of the client that gets no answer any more.
+    static SILENT: AtomicU16 = AtomicU16::new(0);
+    let script: Script = |answer| {
+        if answer.nth < GENUINE {
+            return Reaction::send(&answer.message);
+        }
+        let (port, same) = (answer.port, Ordering::SeqCst);
+        let silent = SILENT.compare_exchange(0, port, same, same);
+        if silent.is_ok() || silent == Err(port) {
+            Reaction::raw(Vec::new())
+        } else {
+            Reaction::send(&answer.message)
+        }
+    };
+    let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
+    let relay = Relay::start(server.address(), Of::Command(Command::Read), script);
+    let mut target = target(&server.url(), server.password());
+    target.port = relay.port();
+    let options = RunOptions {
+        work: WorkSpec {
+            clients: Some("2".parse().unwrap()),
+            duration: Some(HANG),
+            ramp_up: Some(Duration::ZERO),
+            file_size: Some("256KiB".parse().unwrap()),
+            verify: Some(Verify::ReadBack),
+            ..short().work
+        },
+        sessions: SessionsSpec {
+            oplock: Some("batch".parse().unwrap()),
+            reconnect: Some(HANG),
+            ..short().sessions
+        },
+        generator: GeneratorSpec {
+            threads: Some(1),
+            ..short().generator
+        },
+        ..short()
+    };
+    let plan = plan("file-server", &options, target);
+    assert!(plan.reads_finally());
+    let cancel = Cancel::default();
+    let record = thread::scope(|scope| {
+        let running = scope.spawn(|| execute(&plan, &mut Unobserved, &cancel));
+        while SILENT.load(Ordering::SeqCst) == 0 && !running.is_finished() {
+            thread::sleep(Duration::from_millis(1));
+        }
+        cancel.cancel();
+        running.join().unwrap().unwrap()
+    });
+    assert_eq!(record.outcome, Outcome::Interrupted);
+    let dropouts = &record.load_points[0].dropouts;
+    assert_eq!(dropouts.len(), 1, "{dropouts:?}");
+    assert_eq!(
+        dropouts[0].reason,
+        "interrupted while waiting for an answer"
+    );
 }
