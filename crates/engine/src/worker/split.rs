@@ -45,8 +45,8 @@ struct SplitOperation {
     request_max: u32,
     /// Start of the next piece within the operation.
     next: u32,
-    /// Starts of the pieces to be sent again, because their session had expired.
-    again: Vec<u32>,
+    /// The pieces to be sent again.
+    again: Vec<PieceAgain>,
     /// Start of the piece in each lane, or [`NO_PIECE`].
     lanes: Vec<u32>,
     /// Lanes without a piece in flight.
@@ -61,14 +61,29 @@ struct SplitOperation {
     answered: Nanos,
 }
 
+/// A piece to be sent again.
+#[derive(Clone, Copy)]
+struct PieceAgain {
+    /// Its start within the operation.
+    start: u32,
+    /// How it counts until it is sent; `None` if its session had expired.
+    counted: Option<PieceRepeat>,
+}
+
+/// A piece that counts as sent again, after the event with this index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct PieceRepeat(pub(super) Option<u32>);
+
 /// The result of a piece.
 #[derive(Clone, Copy)]
 pub(super) enum PieceResult {
     /// All of its bytes were moved.
     Whole(Option<ReadVerdict>),
     Failed(PieceFailure),
-    /// It must be sent again.
+    /// It must be sent again, because its session had expired.
     Expired,
+    /// It must be sent again, because its connection was lost.
+    Repeated(PieceRepeat),
 }
 
 /// The reason why an operation failed.
@@ -92,6 +107,8 @@ pub(super) struct EndedSplit {
     /// Bytes moved by all pieces.
     pub(super) moved: u32,
     pub(super) pieces: u32,
+    /// Pieces that count as sent again, and were not.
+    pub(super) unrepeated: Vec<PieceRepeat>,
 }
 
 impl SplitOperation {
@@ -101,7 +118,13 @@ impl SplitOperation {
             return None;
         }
         let next = (self.next < self.length).then_some(self.next);
-        self.again.last().copied().or(next)
+        self.again.last().map(|piece| piece.start).or(next)
+    }
+
+    /// Forgets the pieces to be sent again. Returns how they count.
+    fn take_repeats(&mut self) -> Vec<PieceRepeat> {
+        let again = self.again.drain(..);
+        again.filter_map(|piece| piece.counted).collect()
     }
 
     fn in_flight(&self) -> usize {
@@ -210,7 +233,7 @@ impl Splits {
     pub(super) fn sent(&mut self, slot: u32) {
         let split = &mut self.operations[slot as usize];
         let start = match split.again.pop() {
-            Some(start) => start,
+            Some(piece) => piece.start,
             None => {
                 let start = split.next;
                 split.next += split.request_max.min(split.length - start);
@@ -277,22 +300,40 @@ impl Splits {
                 }
                 split.failure.get_or_insert(failure);
             }
-            PieceResult::Expired => split.again.push(start),
+            PieceResult::Expired => split.again.push(PieceAgain {
+                start,
+                counted: None,
+            }),
+            PieceResult::Repeated(repeat) => split.again.push(PieceAgain {
+                start,
+                counted: Some(repeat),
+            }),
         }
         if split.in_flight() == 0 && split.unsent().is_none() {
             return Some(EndedSplit {
                 outcome: split.failure.map_or(Ok(split.verdict), Err),
                 moved: split.moved,
                 pieces: split.pieces,
+                unrepeated: split.take_repeats(),
             });
         }
         self.enqueue(slot as u32);
         None
     }
 
-    /// Sends no further piece of the operation in a slot, which has none in flight.
-    pub(super) fn give_up(&mut self, slot: u32) {
-        self.operations[slot as usize].failure = Some(PieceFailure::Lost);
+    /// Returns whether pieces of the operation in a slot are to be sent again.
+    pub(super) fn repeats(&self, slot: u32) -> bool {
+        !self.operations[slot as usize].again.is_empty()
+    }
+
+    /// Sends no further piece of the operation in a slot, which has none in flight. Returns the
+    /// pieces that count as sent again, and were not; `None` if no operation of several pieces
+    /// is under way there.
+    pub(super) fn give_up(&mut self, slot: u32) -> Option<Vec<PieceRepeat>> {
+        let split = &mut self.operations[slot as usize];
+        split.unsent()?;
+        split.failure = Some(PieceFailure::Lost);
+        Some(split.take_repeats())
     }
 
     /// Returns the instant of the last answer to a piece of this slot.

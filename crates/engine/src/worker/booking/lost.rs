@@ -15,6 +15,7 @@ use super::{Booking, Clients, book_missed};
 use crate::drivers::driver::{Answer, ChurnEvent, Sink as _, slot_of};
 use crate::drivers::dropped::Dropped;
 use crate::worker::slot::{Slot, SlotState};
+use crate::worker::split::PieceRepeat;
 use crate::worker::supply::Supply;
 use locks::KeptLock;
 
@@ -181,13 +182,23 @@ impl<S: Supply> Clients<S> {
             if state.is_in_flight() {
                 let continuing = &mut self.members[member].continuing;
                 continuing.retain(|&other| other != slot);
-                if let Some(splits) = &mut self.splits {
-                    splits.give_up(slot);
-                }
-                self.book_unrepeated(slot, now, 0, recorder);
+                self.book_given_up(slot, now, 0, recorder);
             }
         }
         self.end_actions(now, 0, None, recorder);
+    }
+
+    /// Counts an operation in flight as failed of which nothing more is sent, in one piece or in
+    /// several.
+    fn book_given_up(&mut self, slot: u32, now: Nanos, in_window: u64, recorder: &mut Recorder) {
+        let splits = self.splits.as_mut();
+        let Some(unrepeated) = splits.and_then(|splits| splits.give_up(slot)) else {
+            return self.book_unrepeated(slot, now, in_window, recorder);
+        };
+        for PieceRepeat(event) in unrepeated {
+            recorder.losses_mut(event).repeated -= 1;
+        }
+        self.book_lost(slot, now, in_window, recorder);
     }
 
     /// Counts that the request in a slot is to be sent again.
@@ -243,6 +254,14 @@ impl<S: Supply> Clients<S> {
         recorder: &mut Recorder,
     ) {
         self.back_since = now;
+        for slot in 0..self.slots.len() as u32 {
+            let kind = self.slots[slot as usize].operation.kind;
+            let splits = self.splits.as_ref().filter(|_| !kind.is_repeatable());
+            if splits.is_some_and(|splits| splits.repeats(slot)) {
+                // Pieces of it were to be sent again on another connection, which is lost as well.
+                self.book_given_up(slot, now, in_window, recorder);
+            }
+        }
         for at in 0..self.members.len() {
             self.members[at].end_watches();
             for _ in 0..self.members[at].continuing.len() {

@@ -14,7 +14,7 @@ use super::failed::book_faults;
 use crate::drivers::driver::{Answer, Extent, slot_of};
 use crate::drivers::dropped::Dropped;
 use crate::worker::slot::{Slot, SlotState, ends_session, note_end, verified};
-use crate::worker::split::{EndedSplit, PieceFailure, PieceResult};
+use crate::worker::split::{EndedSplit, PieceFailure, PieceRepeat, PieceResult};
 use crate::worker::supply::Supply;
 
 impl<S: Supply> Clients<S> {
@@ -60,7 +60,7 @@ impl<S: Supply> Clients<S> {
             Extent::Apart => return Err(unasked),
             Extent::Repeatable => {
                 recorder.losses_mut(self.after_event).repeated += 1;
-                PieceResult::Expired
+                PieceResult::Repeated(PieceRepeat(self.after_event))
             }
             Extent::Expired => PieceResult::Expired,
             Extent::Lost => PieceResult::Failed(PieceFailure::Lost),
@@ -79,7 +79,11 @@ impl<S: Supply> Clients<S> {
             outcome,
             moved,
             pieces,
+            unrepeated,
         } = ended;
+        for PieceRepeat(event) in unrepeated {
+            recorder.losses_mut(event).repeated -= 1;
+        }
         let mut whole = Answer::success(at as u32, moved);
         let kind = slot.operation.kind;
         // The data of each piece of a read was checked. A write may still need its generation.
@@ -144,131 +148,4 @@ fn result(
 }
 
 #[cfg(test)]
-mod tests {
-    use smbench_model::contents::block::{BLOCK_BYTES, Mismatch, Salt, Stamp, append};
-    use smbench_model::files::{FileSet, Layout, Scope};
-    use smbench_model::operations::RequestResult;
-    use smbench_model::record::{Phase, Tally};
-
-    use super::*;
-    use crate::drivers::driver::SLOTS_MAX;
-    use crate::worker::member::Member;
-
-    const BLOCK: u32 = BLOCK_BYTES as u32;
-    const FILES: FileSet = FileSet {
-        scope: Scope::Private,
-        count: 1,
-        size: 8 * BLOCK_BYTES as u64,
-        layout: Layout::Flat,
-    };
-    const SALT: Salt = Salt(7);
-    /// A write of two pieces.
-    const LARGE: Operation = Operation {
-        kind: OpKind::Write,
-        action: 0,
-        file: 0,
-        offset: 0,
-        length: 2 * BLOCK,
-    };
-    /// A write of one piece.
-    const SMALL: Operation = Operation {
-        offset: 4 * BLOCK_BYTES as u64,
-        length: BLOCK,
-        ..LARGE
-    };
-
-    struct Nowhere;
-
-    impl Supply for Nowhere {
-        fn next(&mut self, _: Phase) -> Option<Operation> {
-            None
-        }
-
-        fn splits() -> bool {
-            true
-        }
-
-        fn after(&self, _: &Operation, _: RequestResult, _: NtStatus) -> Option<Operation> {
-            None
-        }
-
-        fn fault(&self) -> Dropped {
-            unreachable!("nothing is sent")
-        }
-    }
-
-    /// A client with verified files and two slots.
-    fn clients() -> Clients<Nowhere> {
-        let ledger = Box::new(Ledger::new(&FILES, 0, 1, SALT));
-        let member = Member::new(0, 1, SALT, Nowhere, Some(ledger));
-        Clients::new(vec![member], 2)
-    }
-
-    /// The first piece of a read ends early, and the second one is beyond the end of the file.
-    #[test]
-    fn pieces_of_a_file_that_ended_are_lost() {
-        let (mut clients, mut recorder) = (clients(), Recorder::default());
-        let read = Operation {
-            kind: OpKind::Read,
-            ..LARGE
-        };
-        let at = Nanos(10);
-        let epoch = clients.members[0].epoch(&read);
-        clients.slots[0].fill(read, at, at, epoch, at);
-        clients.in_flight = 1;
-        let splits = clients.splits.as_mut().unwrap();
-        splits.begin(0, &read, BLOCK, Stamp::default());
-        splits.sent(0);
-        for (piece, status, moved) in [
-            (SLOTS_MAX, NtStatus::SUCCESS, BLOCK / 2),
-            (2 * SLOTS_MAX, NtStatus::END_OF_FILE, 0),
-        ] {
-            let answer = Answer {
-                moved,
-                ..Answer::bare(piece, Extent::Final, status)
-            };
-            clients.book(&answer, Nanos(20), 1, &mut recorder).unwrap();
-        }
-        let mut tally = Tally::default();
-        tally.add(&recorder, Phase::Window);
-        assert_eq!((tally.errors(), tally.faults().lost), (1, 2));
-        let offsets: Vec<_> = tally.wrong_places().iter().map(|of| of.offset).collect();
-        assert_eq!(offsets, [0, BLOCK_BYTES as u64]);
-    }
-
-    /// Another write is sent while the pieces of one are in flight, and these are lost.
-    #[test]
-    fn a_lost_write_of_several_pieces_is_late_by_its_own_generation() {
-        let (mut clients, mut recorder) = (clients(), Recorder::default());
-        let at = Nanos(10);
-        let mut stamps = Vec::new();
-        for (slot, operation) in [LARGE, SMALL].iter().enumerate() {
-            stamps.push(clients.members[0].stamp(operation));
-            let epoch = clients.members[0].epoch(operation);
-            clients.slots[slot].fill(*operation, at, at, epoch, at);
-            clients.in_flight += 1;
-            let splits = clients.splits.as_mut().unwrap();
-            if operation.length > BLOCK {
-                splits.begin(slot as u32, operation, BLOCK, stamps[slot]);
-                splits.sent(slot as u32);
-            }
-        }
-        for piece in [SLOTS_MAX, 2 * SLOTS_MAX] {
-            let lost = Answer::bare(piece, Extent::Lost, NtStatus::CONNECTION_DISCONNECTED);
-            clients.book(&lost, Nanos(20), 1, &mut recorder).unwrap();
-        }
-        assert_eq!(clients.in_flight, 1);
-        let ledger = clients.members[0].ledger.as_mut().unwrap();
-        let stored = ledger.write_issued(0, 0, LARGE.length);
-        ledger.write_done(0, 0, LARGE.length);
-        let mut late = Vec::new();
-        append(&mut late, BLOCK_BYTES, 0, stamps[0], SALT);
-        let expected = Mismatch::Late {
-            offset: 0,
-            oldest: stored.generation,
-            found: stamps[0],
-        };
-        let epoch = ledger.read_issued();
-        assert_eq!(ledger.read_done(0, 0, &late, epoch), Err(expected));
-    }
-}
+mod tests;
