@@ -30,6 +30,7 @@ use crate::drivers::driver::{Busy, Call, Connector, Driver, LoadSockets, Opened,
 use crate::drivers::dropped::{self, Dropped};
 use crate::drivers::links::Payloads;
 use crate::drivers::links::drops;
+use crate::drivers::remains::{Reopening, SessionRemains};
 use crate::drivers::renewals::Renewals;
 use crate::drivers::site::Site;
 use crate::machine::clock;
@@ -45,6 +46,8 @@ pub(crate) struct Cifs<E> {
     group: CifsGroup<E>,
     payload: Payload,
     payloads: Payloads,
+    /// Number of the address of the server, if there are several.
+    node: Option<usize>,
 }
 
 /// Sets up the sessions of a run's groups. The second value makes the encoder of a group.
@@ -60,7 +63,21 @@ where
 
     async fn open(&self, clients: &[u32]) -> Result<Opened<Cifs<E>>, SessionError> {
         let Self(site, encoder) = self;
-        let opened = open_group(site, encoder(site)?, clients).await;
+        let opened = open_group(site, encoder(site)?, clients, None).await;
+        opened.map_err(SessionError::of_own_file)
+    }
+
+    fn nodes(&self) -> usize {
+        self.0.endpoint.nodes().len().max(1)
+    }
+
+    async fn reopen(
+        &self,
+        clients: &[u32],
+        again: &Reopening,
+    ) -> Result<Opened<Cifs<E>>, SessionError> {
+        let Self(site, encoder) = self;
+        let opened = open_group(site, encoder(site)?, clients, Some(again)).await;
         opened.map_err(SessionError::of_own_file)
     }
 }
@@ -69,13 +86,19 @@ async fn open_group<E: CifsEncode>(
     site: &Site,
     mut encoder: E,
     clients: &[u32],
+    again: Option<&Reopening>,
 ) -> Result<Opened<Cifs<E>>, SessionError> {
     let connections = &site.plan.sessions.connections;
     let first = clients.first().copied().unwrap_or(0);
     let number = first / connections.sessions_per_connection;
+    let endpoint = site.endpoint.of_connection(number);
+    let mut endpoint = endpoint.at_latest().for_client(first);
+    if let Some(again) = again {
+        let names = &site.plan.sessions.failover.nodes;
+        endpoint = again.at_next(endpoint, names).await;
+    }
     let begin = clock::now();
-    let mut session =
-        CifsSession::open(&site.endpoint.of_connection(number).for_client(first)).await?;
+    let mut session = CifsSession::open(&endpoint).await?;
     let mut took = vec![clock::now().since(begin)];
     let (mut held, mut places) = (Vec::with_capacity(clients.len()), Vec::new());
     let (mut granted, mut oplocks, mut refused) = (Vec::new(), Vec::new(), None);
@@ -105,6 +128,7 @@ async fn open_group<E: CifsEncode>(
     let breaks = std::mem::take(&mut session.breaks);
     group::note_breaks(&mut oplocks, &breaks);
     let driver = Cifs {
+        node: session.stream.node(),
         session,
         backlog: Backlog::default(),
         group: CifsGroup::new(
@@ -140,6 +164,13 @@ impl<E: CifsEncode> Driver for Cifs<E> {
 
     fn reset(&mut self) {
         self.session.stream.socket.reset_on_close();
+    }
+
+    fn remains(&mut self) -> SessionRemains {
+        SessionRemains {
+            node: self.node,
+            ..SessionRemains::default()
+        }
     }
 
     fn has_room(&self, scratch: &Scratch) -> bool {

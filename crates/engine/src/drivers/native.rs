@@ -136,7 +136,7 @@ async fn open_group<E: Encode>(
         credentials.push(session.credentials.clone());
         granted.extend(to_client);
     }
-    let node = sessions.first.node();
+    let node = sessions.first.stream.node();
     let further = sessions.connect(site, clients).await?;
     let for_log_ons = sessions.connect_for_log_ons(site, clients, places.len());
     let for_log_ons = for_log_ons.await?;

@@ -1,8 +1,10 @@
 //! State of the sessions of a group whose connection was lost, for the new ones. Not
 //! here: how the new ones are set up.
 
-use smbench_model::sessions::Caching;
+use smbench_model::sessions::{Caching, NodeList};
 use smbench_protocol::FileId;
+
+use crate::smb::session::Endpoint;
 
 /// What new sessions need of the old ones.
 #[derive(Clone, Debug, Default)]
@@ -64,8 +66,14 @@ pub struct Reopening {
 }
 
 impl Reopening {
+    /// Returns the endpoint with the address for this attempt. `names` are those of the plan.
+    pub(crate) async fn at_next(&self, endpoint: Endpoint, names: &NodeList) -> Endpoint {
+        let endpoint = endpoint.for_attempt(self.attempt, names).await;
+        endpoint.at_node(self.node(endpoint.nodes().len()))
+    }
+
     /// Returns the number of the address to try, of this many.
-    pub(crate) fn node(&self, of: usize) -> usize {
+    fn node(&self, of: usize) -> usize {
         let next = self.before.node.map_or(0, |node| node + 1);
         (next + self.attempt) % of.max(1)
     }

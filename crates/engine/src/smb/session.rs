@@ -156,16 +156,6 @@ impl Session {
         self.stream.endpoint = endpoint.in_place_of(previous_session);
     }
 
-    /// Returns the number of the address that this connection is with, of those that clients
-    /// try in turn.
-    pub(crate) fn node(&self) -> Option<usize> {
-        let SessionStream {
-            socket, endpoint, ..
-        } = &self.stream;
-        let address = socket.of_tokio().and_then(TcpStream::peer_addr).ok()?;
-        endpoint.nodes().iter().position(|node| *node == address)
-    }
-
     /// Returns the result of the log-on to the current session.
     pub(crate) fn terms(&self) -> &SessionTerms {
         self.connection.terms(self.current)

@@ -37,8 +37,7 @@ impl OpenSessions {
         }
         if let Some(again) = again {
             let names = &site.plan.sessions.failover.nodes;
-            endpoint = endpoint.for_attempt(again.attempt, names).await;
-            endpoint = endpoint.at_node(again.node(endpoint.nodes().len()));
+            endpoint = again.at_next(endpoint, names).await;
             if let Some(client_guid) = again.before.client_guid {
                 endpoint = endpoint.of_client(client_guid);
             }

@@ -3,16 +3,29 @@
 mod cutter;
 mod load;
 
+use std::net::TcpListener;
+use std::sync::Arc;
 use std::time::Duration;
 
+use smbench_formats::profile;
 use smbench_lab::{EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba};
 use smbench_model::Nanos;
 use smbench_model::contents::Verify;
+use smbench_model::operations::Mix;
 use smbench_model::record::{EventKind, OperationFailure, Tally};
 use smbench_model::sessions::Mode;
 use smbench_model::spec::{RunOptions, SessionsSpec, WorkSpec};
-use smbench_protocol::NtStatus;
+use smbench_protocol::{Dialect, NtStatus};
 
+use super::plan;
+use super::worker::prepared;
+use crate::drivers::cifs::mix::CifsMix;
+use crate::drivers::cifs::{CifsConnect, CifsEncode as _};
+use crate::drivers::driver::{Connector as _, Driver as _};
+use crate::drivers::remains::{Reopening, SessionRemains};
+use crate::machine::cancel::Cancel;
+use crate::machine::runtime;
+use crate::run::site;
 use cutter::{After, Server};
 use load::{Cuts, cut, cut_within};
 
@@ -153,4 +166,49 @@ fn a_group_without_a_server_drops_out() {
     }
     let kinds = tally.events().kept().iter().map(|event| event.kind);
     assert!(kinds.eq([EventKind::LinkLost; 2]));
+}
+
+/// In CIFS as in SMB2, clients look the name of a server up again when its address has changed.
+#[test]
+fn clients_of_cifs_find_a_changed_address() {
+    let Some(samba) = ScratchSamba::or_skip(SambaOptions {
+        extra_global: vec![ScratchSamba::CIFS.to_owned()],
+        ..SambaOptions::default()
+    }) else {
+        return;
+    };
+    let sessions = SessionsSpec {
+        dialect: Some(Dialect::Cifs.into()),
+        reconnect: Some(Duration::from_secs(60)),
+        ..SessionsSpec::default()
+    };
+    let options = options(WorkSpec::default(), sessions);
+    let profile = profile::load("file-server").unwrap();
+    let plan = plan(&samba.url(), samba.password(), &profile, &options);
+    let plan = Arc::new(plan);
+    let mix = Mix::new(&plan.only().workload);
+    let cancel = Cancel::default();
+    runtime::local().unwrap().block_on(async {
+        let (workspace, now) = prepared(&plan, &mix, &cancel).await;
+        // Nobody listens at its address of before.
+        let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr();
+        let before = site::site(
+            &plan,
+            &mix,
+            now.endpoint.at_address(gone.unwrap()),
+            None,
+            now.directory.clone(),
+            now.files_in.clone(),
+            now.salt,
+        );
+        let connector = CifsConnect(before, CifsMix::new);
+        let again = |attempt| Reopening {
+            before: SessionRemains::default(),
+            attempt,
+        };
+        assert!(connector.reopen(&[0], &again(0)).await.is_err());
+        let opened = connector.reopen(&[0], &again(1)).await.unwrap();
+        opened.driver.close().await;
+        workspace.remove().await.unwrap();
+    });
 }

@@ -7,6 +7,7 @@
 use smbench_protocol::frame::{Frame, FrameError, Inbound, Payload};
 use smbench_protocol::{Credentials, DecodeError, NtStatus, ProtocolError};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use crate::machine::socket::ConnectionSocket;
@@ -49,6 +50,14 @@ impl SessionStream {
             endpoint: endpoint.clone(),
             state: StreamState::New,
         })
+    }
+
+    /// Returns the number of the address that this connection is with, of those that clients
+    /// try in turn. Under load, the socket does not tell it.
+    pub(crate) fn node(&self) -> Option<usize> {
+        let address = self.socket.of_tokio().and_then(TcpStream::peer_addr).ok()?;
+        let mut nodes = self.endpoint.nodes().iter();
+        nodes.position(|node| *node == address)
     }
 
     /// Returns an error if a request was not answered.
