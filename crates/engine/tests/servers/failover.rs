@@ -11,6 +11,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use smbench_engine::probe::{Cleanup, cleanup};
+use smbench_engine::run::{PlannedRun, StateFile};
 use smbench_engine::{Cancel, Observer, Unobserved, execute};
 use smbench_lab::{EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba};
 use smbench_model::contents::Verify;
@@ -21,7 +22,7 @@ use smbench_model::record::{EventLosses, LoadPointRecord, Outcome, RunRecord};
 use smbench_model::sessions::{HandleDurability, SessionOptions};
 use smbench_model::spec::{RunOptions, SessionsSpec, WorkSpec};
 use smbench_model::target::Target;
-use smbench_protocol::NtStatus;
+use smbench_protocol::{Dialect, NtStatus};
 
 use crate::support::{plan, target};
 use gate::Gate;
@@ -209,6 +210,39 @@ fn handles_of_killed_processes_are_reported_lost() {
     assert_eq!(losses.handles.kept, 0);
     let expected = [(Some(NtStatus::OBJECT_NAME_NOT_FOUND), 4)];
     assert_eq!(losses.handles.lost, expected.into());
+}
+
+/// In CIFS, clients come back as in SMB2, also if their writes are noted for a check after a crash.
+#[test]
+fn clients_of_cifs_come_back() {
+    let Some(samba) = ScratchSamba::or_skip(SambaOptions {
+        extra_global: vec![ScratchSamba::CIFS.to_owned()],
+        ..SambaOptions::default()
+    }) else {
+        return;
+    };
+    let sessions = SessionsSpec {
+        dialect: Some(Dialect::Cifs.into()),
+        ..SessionsSpec::default()
+    };
+    let options = options(2, Duration::from_secs(4), sessions);
+    let options = with_events(options, &["at 1s: drop 100%"]);
+    let plan = plan(
+        "file-server",
+        &options,
+        target(&samba.url(), samba.password()),
+    );
+    let folder = tempfile::tempdir().unwrap();
+    for is_noted in [false, true] {
+        let path = folder.path().join("crash.state");
+        let state = is_noted.then(|| StateFile::create(&path).unwrap());
+        let run = PlannedRun::from(&plan).noting(state);
+        let record = execute(run, &mut Unobserved, &Cancel::default()).unwrap();
+        let point = &record.load_points[0];
+        assert_eq!(point.dropouts, [], "{is_noted}");
+        let losses = losses(point, Some(0));
+        assert_eq!((losses.links, losses.still_away()), (2, 0), "{is_noted}");
+    }
 }
 
 /// Clients whose address is gone come back at the next one, and the directory is removed there.

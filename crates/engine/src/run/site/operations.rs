@@ -176,10 +176,8 @@ fn noting_workers(site: Arc<Site>, drawn: Drawn) -> MakeWorkers {
     };
     let supplies = Noting::new(supplies, &mix, outstanding);
     if is_cifs {
-        return worker_maker(WorkerParts {
-            connector: cifs::CifsConnect(site, CifsMix::new),
-            supplies,
-        });
+        let connector = cifs::CifsConnect(Arc::clone(&site), CifsMix::new);
+        return of_connector(&site, connector, supplies);
     }
     let connector = native::NativeConnect(Arc::clone(&site), MixEncoder::new);
     of_connector(&site, connector, supplies)
