@@ -270,7 +270,7 @@ pub fn failover_in_brief(doc: &RunDoc) -> Option<String> {
 }
 
 /// Returns whether lost writes would have been found: in reads of private files, by the clients
-/// that write to them.
+/// that write to them, under load or after it.
 fn finds_lost_writes(doc: &RunDoc) -> bool {
     let plan = &doc.plan;
     let is_able = |verify, of: &WorkloadDoc| {
@@ -280,5 +280,10 @@ fn finds_lost_writes(doc: &RunDoc) -> bool {
         [] | [_] => is_able(plan.verify, &plan.workload),
         several => several.iter().any(|one| is_able(one.verify, &one.workload)),
     };
-    any_is_able && doc.load_points.iter().any(LoadPointDoc::has_verified)
+    let is_read_after = |point: &LoadPointDoc| {
+        let read = point.verification.and_then(|reads| reads.final_read);
+        read.is_some_and(|read| read.checked > 0)
+    };
+    let mut points = doc.load_points.iter();
+    points.any(|point| any_is_able && point.has_verified() || is_read_after(point))
 }

@@ -55,8 +55,8 @@ impl WriteFault {
         }
     }
 
-    /// Returns whether the clients of a population can find it: in verified reads of what they
-    /// write. What others write to a file has an unknown age, so that it can only be torn.
+    /// Returns whether the clients of a population can find it under load: in verified reads of what
+    /// they write. What others write to a file has an unknown age, so that it can only be torn.
     fn is_found_by(self, population: &Population) -> bool {
         let workload = &population.workload;
         let kinds = workload.kinds();
@@ -139,6 +139,8 @@ impl EventValue {
                 "the data is not verified; give @verify"
             }
             Self::Writes(fault) if populations.any(|one| fault.is_found_by(one)) => return None,
+            // Clients read back what they have written after the load.
+            Self::Writes(_) if plan.reads_finally() => return None,
             Self::Writes(WriteFault::Torn) => {
                 "only clients that read what is written find torn writes, and there are none"
             }
