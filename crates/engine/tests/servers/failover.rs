@@ -8,6 +8,7 @@ mod gate;
 
 use std::collections::BTreeSet;
 use std::process::Command;
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant};
 
 use smbench_engine::probe::{Cleanup, cleanup};
@@ -22,8 +23,10 @@ use smbench_model::record::{EventLosses, LoadPointRecord, Outcome, RunRecord};
 use smbench_model::sessions::{HandleDurability, SessionOptions};
 use smbench_model::spec::{RunOptions, SessionsSpec, WorkSpec};
 use smbench_model::target::Target;
+use smbench_protocol::header::{Command as SmbCommand, Header};
 use smbench_protocol::{Dialect, NtStatus};
 
+use crate::hostile::relay::{Of, Reaction, Relay, Script};
 use crate::support::{plan, target};
 use gate::Gate;
 
@@ -375,6 +378,36 @@ fn a_run_whose_connections_are_all_lost_holds_its_directory_again() {
     assert_eq!(losses(&point, None).clients, 4);
     let seen = observer.seen.unwrap();
     assert_eq!((seen.in_use.len(), seen.removed.len()), (1, 0));
+}
+
+/// A load point ends although the session that holds the directory gets no answer any more. The
+/// limit of an answer in that session is longer than any test.
+#[test]
+fn a_check_without_an_answer_does_not_hold_up_the_end_of_a_load_point() {
+    /// Port of the first connection, which holds the directory.
+    static FIRST: AtomicU16 = AtomicU16::new(0);
+    let script: Script = |answer| {
+        let same = Ordering::SeqCst;
+        let first = FIRST.compare_exchange(0, answer.port, same, same);
+        let is_first = first == Ok(0) || first == Err(answer.port);
+        let header = Header::decode(&answer.message);
+        if is_first && header.is_ok_and(|header| header.command == SmbCommand::Echo) {
+            Reaction::raw(Vec::new())
+        } else {
+            Reaction::send(&answer.message)
+        }
+    };
+    let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
+    let relay = Relay::start(server.address(), Of::All, script);
+    let mut target = target(&server.url(), server.password());
+    target.port = relay.port();
+    let options = options(2, Duration::from_secs(4), SessionsSpec::default());
+    let options = with_events(options, &["at 1s: drop 100%"]);
+    let mut plan = plan("file-server", &options, target);
+    plan.limits.setup = Duration::from_secs(3000);
+    let record = execute(&plan, &mut Unobserved, &Cancel::default());
+    let point = valid_point(record.unwrap());
+    assert_eq!(losses(&point, Some(0)).links, 2);
 }
 
 /// A load ends at its time although its clients have long to come back to a server that is gone.

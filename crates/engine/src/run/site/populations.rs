@@ -2,7 +2,9 @@
 
 use std::cell::Cell;
 use std::ops::Range;
+use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use smbench_model::action::Action;
 use smbench_model::contents::block::Salt;
@@ -12,6 +14,7 @@ use smbench_model::plan::Plan;
 use smbench_model::record::{RunRecord, ServerFacts, SplitSizes, add_clause};
 use smbench_model::tree::TreeUsed;
 use smbench_model::work::Work;
+use tokio::time::timeout;
 
 use super::files::{prepare, prepared_files, wrote_all};
 use super::{Connected, claim};
@@ -23,9 +26,15 @@ use crate::run::noting::{self, NoteWriter, StateFile};
 use crate::smb::session::{Endpoint, SessionError, unless};
 use crate::smb::share::{self, Workspace};
 
+/// Longest time for which the end of a load point waits for the sessions that hold the
+/// directories.
+const CHECK_MAX: Duration = Duration::from_secs(3);
+
 /// The directories of a run on the share, one for each population, and the files in them.
 pub(in crate::run) struct RunShare<'a> {
     pub(super) populations: Vec<PopulationShare>,
+    /// Whether the last check of the sessions took too long.
+    is_unchecked: bool,
     /// The work of all populations.
     work: Work,
     cancel: &'a Cancel,
@@ -78,6 +87,11 @@ impl RunShare<'_> {
         clients: u32,
         observer: &mut dyn Observer,
     ) -> Result<(), SessionError> {
+        if self.is_unchecked {
+            // If it fails, what needs the sessions says why.
+            let _ = self.check_server().await;
+            self.is_unchecked = false;
+        }
         let most = self.work.load_points().into_iter().max();
         let parts = match &self.populations[..] {
             [_] => vec![clients],
@@ -130,7 +144,8 @@ impl RunShare<'_> {
 
     /// Waits for the end of a load point. Checks the sessions that hold the directories whenever
     /// clients have come back, because the event may have ended them as well: a clean-up beside
-    /// the run takes a directory that nobody holds for that of a dead run.
+    /// the run takes a directory that nobody holds for that of a dead run. A check that takes too
+    /// long is made again before the next load point.
     pub(in crate::run) async fn held_during<T>(
         &mut self,
         load_point: impl Future<Output = T>,
@@ -152,7 +167,17 @@ impl RunShare<'_> {
                 }
             }
         };
-        tokio::join!(measured, held).0
+        let (measured, checked) = {
+            let mut held = pin!(held);
+            let measured = tokio::select! {
+                measured = measured => measured,
+                () = &mut held => unreachable!("it ends after the load point"),
+            };
+            let checked = timeout(CHECK_MAX, held).await;
+            (measured, checked)
+        };
+        self.is_unchecked = checked.is_err();
+        measured
     }
 
     /// Checks that the server still answers in the sessions of the run, or in new ones.
@@ -219,6 +244,7 @@ pub(super) async fn claim_all<'a>(
         sites,
         RunShare {
             populations,
+            is_unchecked: false,
             work: work.clone(),
             cancel,
         },
