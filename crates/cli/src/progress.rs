@@ -222,6 +222,7 @@ fn share(progress: &Progress) -> f64 {
         Progress::Running { elapsed, total, .. } => {
             ratio(elapsed.as_secs_f64(), total.as_secs_f64())
         }
+        Progress::ReadingBack { done, total, .. } => ratio(*done as f64, *total as f64),
         Progress::CleaningUp => 1.0,
     }
 }
@@ -278,6 +279,14 @@ fn describe(progress: &Progress) -> String {
             };
             format!("{}, {what} {:.0} s", which(point), elapsed.as_secs_f64())
         }
+        Progress::ReadingBack {
+            point, done, total, ..
+        } => format!(
+            "{}, reading what was written, {} of {}",
+            which(point),
+            units::bytes(*done),
+            units::bytes(*total)
+        ),
         Progress::CleaningUp => "removing files from the share".to_owned(),
     }
 }
@@ -357,6 +366,16 @@ mod tests {
                 without_data,
                 "point 2/4: 4 clients, measuring 2/4 s, 9000 ops/s, p99 1.23 ms",
                 0.5,
+            ),
+            (
+                Progress::ReadingBack {
+                    point,
+                    done: 4 << 20,
+                    total: 16 << 20,
+                    left: None,
+                },
+                "point 2/4: 4 clients, reading what was written, 4 MiB of 16 MiB",
+                0.25,
             ),
             (Progress::CleaningUp, "removing files from the share", 1.0),
         ] {

@@ -75,6 +75,17 @@ pub enum Progress {
         /// Figures of the last complete second.
         live: Live,
     },
+    /// Reading once more what the clients have written, after the load.
+    ReadingBack {
+        /// The load point.
+        point: PointNumber,
+        /// Bytes read so far.
+        done: u64,
+        /// Bytes in total.
+        total: u64,
+        /// Estimated time until all of them are read, once it is known.
+        left: Option<Duration>,
+    },
     /// Removing files from the share.
     CleaningUp,
 }

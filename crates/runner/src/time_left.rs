@@ -19,6 +19,8 @@ pub struct TimeLeft {
     needed: Duration,
     /// Time since the load of the present load point began.
     running: Duration,
+    /// Time that the present load point still needs after its load, as far as it is known.
+    after: Duration,
 }
 
 /// What ends the load points.
@@ -45,6 +47,7 @@ impl TimeLeft {
             done: Duration::ZERO,
             needed: Duration::ZERO,
             running: Duration::ZERO,
+            after: Duration::ZERO,
         }
     }
 
@@ -83,6 +86,12 @@ impl TimeLeft {
     /// Sets the time since the load of the present load point began.
     pub fn running(&mut self, elapsed: Duration) {
         self.running = elapsed;
+        self.after = Duration::ZERO;
+    }
+
+    /// Sets the time until all is read once more that clients have written.
+    pub fn reading_back(&mut self, left: Duration) {
+        self.after = left;
     }
 
     /// Counts a load point as measured.
@@ -91,6 +100,7 @@ impl TimeLeft {
         let begun = self.begun.take();
         self.needed += begun.map_or(Duration::ZERO, |begun| begun.elapsed());
         self.running = Duration::ZERO;
+        self.after = Duration::ZERO;
     }
 
     /// Removes load points that will not be measured.
@@ -100,16 +110,16 @@ impl TimeLeft {
 
     /// Returns the completed share of all load points, 0 to 1.
     pub fn share(&self) -> f64 {
-        match self.planned.as_secs_f64() {
+        match (self.planned + self.after).as_secs_f64() {
             0.0 => 0.0,
-            planned => ((self.done + self.running).as_secs_f64() / planned).min(1.0),
+            whole => ((self.done + self.running).as_secs_f64() / whole).min(1.0),
         }
     }
 
     /// Formats the remaining time to the second.
     pub fn words(&self) -> String {
         let left = estimate(self.planned, self.done, self.needed);
-        let left = left.saturating_sub(self.running);
+        let left = left.saturating_sub(self.running) + self.after;
         let at_most = match self.end {
             PlannedEnd::Time => "",
             PlannedEnd::Work => "at most ",
@@ -157,6 +167,15 @@ mod tests {
             (left.share(), left.words()),
             (0.25, "1m 15s left".to_owned())
         );
+        // What follows the load is in no plan.
+        left.running(s(100));
+        left.reading_back(s(100));
+        assert_eq!(
+            (left.share(), left.words()),
+            (0.5, "1m 40s left".to_owned())
+        );
+        left.running(s(100));
+        assert_eq!((left.share(), left.words()), (1.0, "0s left".to_owned()));
         let left = TimeLeft::of(s(3600), PlannedEnd::Work);
         assert_eq!(left.words(), "at most 1h left");
         assert_eq!(TimeLeft::of(s(0), PlannedEnd::Time).share(), 0.0);

@@ -252,13 +252,18 @@ impl<K: SaveResults> Observer for Watch<'_, K> {
             // the load points that are left.
             Progress::SettingUp { .. } => self.part.left.begin(),
             Progress::Running { elapsed, .. } => self.part.left.running(*elapsed),
+            Progress::ReadingBack { left, .. } => {
+                self.part.left.reading_back(left.unwrap_or_default());
+            }
             Progress::Connecting
             | Progress::Preparing { .. }
             | Progress::Pausing { .. }
             | Progress::CleaningUp => {}
         }
         match progress {
-            Progress::SettingUp { .. } | Progress::Running { .. } => self.unsaved.begin(),
+            Progress::SettingUp { .. }
+            | Progress::Running { .. }
+            | Progress::ReadingBack { .. } => self.unsaved.begin(),
             // The command after a load point runs before it is saved.
             Progress::Pausing { .. } => {}
             Progress::Connecting | Progress::Preparing { .. } | Progress::CleaningUp => {
@@ -352,19 +357,31 @@ pub(crate) mod tests {
             watch.progress(&progress);
             assert_eq!(unsaved.is_there(), is_unsaved, "{progress:?}");
         }
-        watch.progress(&SETTING_UP);
-        watch.load_point_ended(&record);
-        assert!(!unsaved.is_there());
+        for progress in [SETTING_UP, READING_BACK] {
+            watch.progress(&progress);
+            assert!(unsaved.is_there(), "{progress:?}");
+            watch.load_point_ended(&record);
+            assert!(!unsaved.is_there());
+        }
     }
 
+    const POINT: PointNumber = PointNumber {
+        number: 1,
+        of: 1,
+        repeat: 1,
+        clients: 1,
+        rate: None,
+    };
+
+    const READING_BACK: Progress = Progress::ReadingBack {
+        point: POINT,
+        done: 0,
+        total: 1,
+        left: None,
+    };
+
     const SETTING_UP: Progress = Progress::SettingUp {
-        point: PointNumber {
-            number: 1,
-            of: 1,
-            repeat: 1,
-            clients: 1,
-            rate: None,
-        },
+        point: POINT,
         ready: 0,
         elapsed: Duration::ZERO,
     };

@@ -199,7 +199,8 @@ impl LiveFigures {
         self.view.present = match progress {
             Progress::Pausing { point, .. }
             | Progress::SettingUp { point, .. }
-            | Progress::Running { point, .. } => Some(*point),
+            | Progress::Running { point, .. }
+            | Progress::ReadingBack { point, .. } => Some(*point),
             Progress::Connecting | Progress::Preparing { .. } | Progress::CleaningUp => None,
         };
         let Progress::Running {

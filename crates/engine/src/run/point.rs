@@ -10,6 +10,7 @@ mod join;
 mod judged;
 mod populations;
 mod set_up;
+mod shown;
 mod stages;
 mod threads;
 mod unanswered;
@@ -49,9 +50,10 @@ use hosts::{others, take_others};
 use join::EndedWorkers;
 use judged::{judged, late_steps};
 use populations::{exchange_for, population_loads, population_records};
+use shown::tell;
 use stages::{LoadEnd, StagePunctuality};
 use unanswered::seconds;
-use workers::{Observed, Workers, tell};
+use workers::{Observed, Workers};
 
 /// Runs one load point. Also returns the part of this host alone, where it is kept.
 pub(super) async fn measure(

@@ -26,7 +26,7 @@ use crate::worker::load_control::LoadControl;
 use crate::worker::member::StageEnds;
 use crate::worker::notes::SharedPad;
 use crate::worker::setup::open_group;
-use crate::worker::shared::Shared;
+use crate::worker::shared::{FinalReadCount, Shared};
 use crate::worker::supply::{Supplies, Supply};
 
 /// A future of this thread.
@@ -82,7 +82,7 @@ pub(crate) trait AnyGroup {
 
     /// Switches the clients to the operations after the load. Returns whether they can carry them
     /// out: not without a connection.
-    fn end_load(&mut self, recorder: &mut Recorder) -> bool;
+    fn end_load(&mut self, final_reads: &FinalReadCount) -> bool;
 
     /// Logs off.
     fn close(self: Box<Self>) -> Local<'static, ()>;
@@ -287,12 +287,9 @@ impl<D: Driver, S: Supply> AnyGroup for Group<D, S> {
         })
     }
 
-    fn end_load(&mut self, recorder: &mut Recorder) -> bool {
+    fn end_load(&mut self, final_reads: &FinalReadCount) -> bool {
         let is_connected = !self.driver.holds_group();
-        self.close();
-        if !is_connected {
-            self.count_final_reads(recorder);
-        }
+        self.close(final_reads);
         is_connected
     }
 

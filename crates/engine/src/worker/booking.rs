@@ -28,6 +28,7 @@ use crate::drivers::dropped::{Dropped, LostLink};
 use crate::smb::session::caching::Acknowledged;
 use crate::worker::event_instants::EventInstants;
 use crate::worker::member::Member;
+use crate::worker::shared::FinalReadCount;
 use crate::worker::slot::{Slot, SlotState};
 use crate::worker::split::Splits;
 use crate::worker::supply::Supply;
@@ -253,10 +254,10 @@ impl<S: Supply> Clients<S> {
 
     /// Switches the clients to the operations after the load. No slot may be in
     /// use.
-    pub(crate) fn close(&mut self) {
+    pub(crate) fn close(&mut self, final_reads: &FinalReadCount) {
         let mut first = 0;
         for member in &mut self.members {
-            member.close(first..first + self.outstanding);
+            member.close(first..first + self.outstanding, final_reads);
             first += self.outstanding;
         }
     }

@@ -46,9 +46,10 @@ pub(super) fn begin_closing(
     worker.shared.borrow().sockets.cuts.end();
     // The figures of the window are already complete.
     let figures = Rc::default();
+    let final_reads = Rc::clone(&worker.shared.borrow().final_reads);
     let mut away = Vec::new();
     for mut group in worker.groups.drain(..) {
-        if !group.end_load(&mut worker.shared.borrow_mut().recording.recorder) {
+        if !group.end_load(&final_reads) {
             away.push(group);
             continue;
         }

@@ -33,7 +33,7 @@ use crate::worker::booking::{Booking, Clients};
 use crate::worker::load_control::LoadControl;
 use crate::worker::member::Member;
 use crate::worker::schedule::Position;
-use crate::worker::shared::Shared;
+use crate::worker::shared::{FinalReadCount, Shared};
 use crate::worker::supply::Supply;
 use fill::Filled;
 use held_back::HeldBack;
@@ -85,9 +85,9 @@ impl<D: Driver, S: Supply> Group<D, S> {
         }
     }
 
-    /// Switches the clients to the operations after the load.
-    pub(crate) fn close(&mut self) {
-        self.clients.close();
+    /// Switches the clients to the operations after the load. They count what they read there.
+    pub(crate) fn close(&mut self, final_reads: &FinalReadCount) {
+        self.clients.close(final_reads);
         self.driver.end_load();
         // The task that waited for this timer has ended.
         self.timer = None;

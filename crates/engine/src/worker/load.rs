@@ -204,6 +204,7 @@ impl WorkerLoad {
     fn leave(&mut self, worker: &LoadWorker) {
         self.phase = WorkerPhase::Over;
         let mut shared = worker.shared.borrow_mut();
+        shared.record_final_reads();
         shared.recording.leave(clock::now());
         // The log-off from a server that is gone takes long, and may be cut short.
         shared.turn_page();
@@ -263,6 +264,7 @@ impl ThreadLoad<'_> {
         let workers = self.loads.iter().zip(&*self.workers);
         for (load, worker) in workers.filter(|(load, _)| load.phase != WorkerPhase::Over) {
             let shared = &mut *worker.shared.borrow_mut();
+            shared.record_final_reads();
             load.control.turn(&mut shared.recording, clock::now());
             shared.turn_page();
         }

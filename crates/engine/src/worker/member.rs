@@ -25,6 +25,7 @@ use crate::drivers::dropped::Dropped;
 use crate::worker::frames::Frames;
 use crate::worker::pace::Pace;
 use crate::worker::schedule::Schedule;
+use crate::worker::shared::FinalReadCount;
 use crate::worker::supply::Supply;
 pub(crate) use final_read::FinalReads;
 pub(crate) use staged::StageEnds;
@@ -302,14 +303,14 @@ impl<S: Supply> Member<S> {
     }
 
     /// Switches to the operations after the load, if there are any, in these slots.
-    pub(crate) fn close(&mut self, slots: std::ops::Range<u32>) {
+    pub(crate) fn close(&mut self, slots: std::ops::Range<u32>, final_reads: &FinalReadCount) {
         self.retire();
         self.drawn = None;
         if self.operations.close() {
             self.is_retired = false;
             self.give_slots(slots);
         } else {
-            self.begin_final_reads(slots.start);
+            self.begin_final_reads(slots.start, final_reads);
         }
     }
 

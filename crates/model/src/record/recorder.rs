@@ -161,9 +161,15 @@ impl Recorder {
         self.incidents.verification.count(verdict);
     }
 
-    /// Counts the blocks that a client has read after its load.
+    /// Counts blocks that clients read after their load.
     pub fn read_finally(&mut self, read: FinalRead) {
         self.incidents.verification.add_final(read);
+    }
+
+    /// Returns the blocks that clients read after their load; `None` if there were none.
+    #[must_use]
+    pub const fn final_read(&self) -> Option<FinalRead> {
+        self.incidents.verification.final_read
     }
 
     /// Keeps the path of a directory that a walk has to leave out.

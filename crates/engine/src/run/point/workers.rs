@@ -12,7 +12,7 @@ use smbench_model::event::EventRecord;
 use smbench_model::generator::Pinning;
 use smbench_model::load::{PointLoad, SetupFailures};
 use smbench_model::part::ClientPart;
-use smbench_model::progress::{MeasuredInterval, PointNumber, PopulationInterval, Progress};
+use smbench_model::progress::{PointNumber, Progress};
 use smbench_model::record::SetupAttempts;
 use tokio::sync::{mpsc, watch};
 
@@ -21,6 +21,7 @@ use super::cpu_reader::{CpuReader, Meters};
 use super::events::RunningEvents;
 use super::populations::{PopulationLoad, workers_of};
 use super::set_up::SetUp;
+use super::shown::{ReadBack, tell};
 use super::stages::{StageRows, ends_between};
 use super::threads::AssignedThreads;
 use super::until_steady::UntilSteady;
@@ -33,41 +34,10 @@ use crate::run::error::RunError;
 use crate::run::observe::PROGRESS_INTERVAL;
 use crate::worker::assignment::{Assignment, NumberedResult, WorkerMessage};
 use crate::worker::recorder_exchange::RecorderExchange;
-use crate::worker::schedule::{Interval, Position, Schedule};
+use crate::worker::schedule::Schedule;
 use crate::worker::setup_rate::SetupRate;
-use crate::worker::timeline::EndedInterval;
 use crate::worker::under_load::{KeptSessions, LoadGone, UnderLoad};
 use crate::worker::work::{AssignedWorker, work};
-
-/// Reports an interval of the window to the observer, and clients that came back in any interval.
-pub(super) fn tell(
-    context: &Context<'_>,
-    point: PointNumber,
-    over: &EndedInterval,
-    observer: &mut dyn Observer,
-) {
-    if let Some(upstream) = context.role.upstream() {
-        upstream.interval(over);
-    }
-    context.back_news.look_at(&over.recorder);
-    let Interval { from, to, place } = over.interval;
-    if let Position::Window(index) = place {
-        let names = context.plan.work.populations.iter();
-        let populations = names.zip(&over.populations);
-        let populations = populations.map(|(population, ops)| PopulationInterval {
-            name: population.name.as_deref().unwrap_or_default(),
-            ops,
-        });
-        observer.interval_ended(&MeasuredInterval {
-            point,
-            index,
-            start: context.started_wall + Duration::from(from.since(context.started)),
-            length: to.since(from).into(),
-            ops: &over.recorder,
-            populations: &populations.collect::<Vec<_>>(),
-        });
-    }
-}
 
 /// The coordinator's view of a load point.
 pub(super) struct Observed {
@@ -338,6 +308,7 @@ impl Workers {
         let mut shown = schedule.begin;
         let (mut ended, mut gone) = (0, 0);
         let mut last_end = Nanos(0);
+        let mut read_back = ReadBack::default();
         while gone < self.count {
             // If the tick was missed, it is due at once.
             let tick = shown + PROGRESS_INTERVAL;
@@ -362,6 +333,7 @@ impl Workers {
             let (live, over) = self.exchange.collect();
             for over in &over {
                 tell(context, point, over, observer);
+                read_back.add(&over.recorder);
                 if let Some(watched) = &mut until_steady {
                     watched.add(over);
                     if let Some(ended) = watched.ended(schedule, clock::now()) {
@@ -376,13 +348,15 @@ impl Workers {
             rows.follow(&self.exchange, point, observer);
             let now = clock::now();
             if now >= tick {
-                observer.progress(&Progress::Running {
+                let running = Progress::Running {
                     point,
                     stage: schedule.stage(now),
                     elapsed: now.since(schedule.begin).into(),
                     total: schedule.stop.since(schedule.begin).into(),
                     live,
-                });
+                };
+                let read_back = read_back.progress(point, now.since(last_end));
+                observer.progress(&read_back.unwrap_or(running));
                 shown = now;
             }
         }

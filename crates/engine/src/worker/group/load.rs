@@ -19,7 +19,6 @@ use crate::machine::clock;
 use crate::worker::booking::Booking;
 use crate::worker::figures::{Figures, add_stages};
 use crate::worker::load_control::LoadControl;
-use crate::worker::member::Member;
 use crate::worker::shared::Shared;
 use crate::worker::supply::Supply;
 
@@ -103,7 +102,6 @@ impl<D: Driver, S: Supply> Group<D, S> {
             member.give_up_rest(end);
         }
         if let Some(recorder) = recorder.as_deref_mut() {
-            self.count_final_reads(recorder);
             let mut booking = Booking {
                 clients: &mut self.clients,
                 recorder,
@@ -113,14 +111,6 @@ impl<D: Driver, S: Supply> Group<D, S> {
             self.driver.end_blackouts(now, &mut booking);
         }
         self.clients.give_up_in_flight(now, recorder);
-    }
-
-    /// Counts the blocks that the clients have read after their load, if they read any then.
-    pub(in crate::worker) fn count_final_reads(&self, recorder: &mut Recorder) {
-        let members = self.clients.members.iter();
-        for read in members.filter_map(Member::final_read) {
-            recorder.read_finally(read);
-        }
     }
 
     fn figures(&self) -> Figures {

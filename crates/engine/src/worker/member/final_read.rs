@@ -6,6 +6,7 @@
 //! [`Plan::reads_finally`]: smbench_model::plan::Plan::reads_finally
 
 use std::mem;
+use std::rc::Rc;
 
 use smbench_model::contents::block::BLOCK_BYTES;
 use smbench_model::contents::verify::WrittenRange;
@@ -15,6 +16,7 @@ use smbench_model::record::FinalRead;
 
 use super::Member;
 use crate::worker::assignment::Assignment;
+use crate::worker::shared::FinalReadCount;
 use crate::worker::supply::Supply;
 
 /// Bytes that any server of SMB2 returns in a READ (MS-SMB2 3.3.5.4).
@@ -32,8 +34,13 @@ pub(crate) struct FinalReads {
     next: usize,
     /// Blocks of the READ in flight.
     asked: u64,
-    /// The blocks so far, once the load has ended.
-    blocks: Option<FinalRead>,
+    /// Where the blocks are counted, once the load has ended.
+    count: Option<FinalReadCount>,
+}
+
+/// Adds blocks to those of all clients of the worker.
+fn add(count: &FinalReadCount, due: u64, checked: u64) {
+    count.set(count.get().and(FinalRead { due, checked }));
 }
 
 impl FinalReads {
@@ -66,21 +73,19 @@ impl FinalReads {
             request_max,
             next: 0,
             asked: 0,
-            blocks: None,
+            count: None,
         }
     }
 }
 
 impl<S: Supply> Member<S> {
     /// Begins the READs after the load in this slot, if there are any. The client is retired.
-    pub(super) fn begin_final_reads(&mut self, slot: u32) {
+    pub(super) fn begin_final_reads(&mut self, slot: u32, count: &FinalReadCount) {
         let (Some(reads), Some(ledger)) = (&mut self.final_reads, &self.ledger) else {
             return;
         };
-        reads.blocks = Some(FinalRead {
-            due: ledger.written_blocks(),
-            checked: 0,
-        });
+        add(count, ledger.written_blocks(), 0);
+        reads.count = Some(Rc::clone(count));
         self.read_on(slot);
     }
 
@@ -90,10 +95,10 @@ impl<S: Supply> Member<S> {
         let (Some(reads), Some(ledger)) = (&mut self.final_reads, &self.ledger) else {
             return;
         };
-        let Some(blocks) = &mut reads.blocks else {
+        let Some(count) = &reads.count else {
             return;
         };
-        blocks.checked += mem::take(&mut reads.asked);
+        add(count, 0, mem::take(&mut reads.asked));
         let request_max = self.operations.request_max(OpKind::Read);
         let most = reads.request_max.min(request_max);
         let Some(range) = ledger.written_from(reads.next, most) else {
@@ -124,12 +129,6 @@ impl<S> Member<S> {
         if let Some(reads) = &mut self.final_reads {
             reads.asked = 0;
         }
-    }
-
-    /// Returns the blocks that were to be read after the load, and those that were; `None` before
-    /// the end of the load, and if the client reads nothing then.
-    pub(in crate::worker) fn final_read(&self) -> Option<FinalRead> {
-        self.final_reads.as_ref()?.blocks
     }
 }
 
@@ -215,8 +214,8 @@ mod tests {
         let block = u64::from(BLOCK);
         write(&mut member, block, 3 * BLOCK);
         write(&mut member, 6 * block, BLOCK);
-        assert_eq!(member.final_read(), None);
-        member.close(4..6);
+        let count = FinalReadCount::default();
+        member.close(4..6, &count);
         assert_eq!(sent(&mut member), read(block, 2 * BLOCK));
         member.release(4, Nanos(10));
         assert_eq!(sent(&mut member), read(3 * block, BLOCK));
@@ -227,7 +226,7 @@ mod tests {
         member.release(4, Nanos(12));
         assert!(member.due(Nanos(13), true).is_none());
         let (due, checked) = (4, 3);
-        assert_eq!(member.final_read(), Some(FinalRead { due, checked }));
+        assert_eq!(count.get(), FinalRead { due, checked });
     }
 
     /// A client that ends under load begins nothing when its last operations are answered.
@@ -238,6 +237,5 @@ mod tests {
         member.retire();
         member.release(4, Nanos(10));
         assert!(member.due(Nanos(11), true).is_none());
-        assert_eq!(member.final_read(), None);
     }
 }

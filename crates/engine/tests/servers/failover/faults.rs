@@ -1,17 +1,22 @@
 //! Servers that lose acknowledged writes, or apply an old one again.
 
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
 
-use smbench_engine::{Cancel, Unobserved, execute};
+use smbench_engine::{Cancel, Observer, Unobserved, execute};
 use smbench_lab::{EmbeddedOptions, EmbeddedServer};
 use smbench_model::limits::Limits;
 use smbench_model::plan::Plan;
 use smbench_model::profile::Profile;
-use smbench_model::record::{FinalRead, LoadPointRecord, WrongPlace};
+use smbench_model::progress::Progress;
+use smbench_model::record::{FinalRead, LoadPointRecord, RunRecord, WrongPlace};
 use smbench_model::spec::SessionsSpec;
+use smbench_protocol::header::Command;
 
 use super::faulty::{Fault, FaultyRelay};
 use super::options;
+use crate::hostile::relay::{Of, Reaction, Relay, Script};
 use crate::support::target;
 
 /// A client writes and reads places of one size.
@@ -25,6 +30,22 @@ const WRITES: &str = "name = \"writes\"\n\
     sizes = [{ size = \"4KiB\", weight = 100 }]\n\
     operations = [{ op = \"write\", weight = 100 }]\n";
 
+/// Plans a client whose connections are carried by a relay with this port.
+fn plan_through(
+    port: u16,
+    server: &EmbeddedServer,
+    profile: &str,
+    reconnect: Option<Duration>,
+) -> Plan {
+    let mut target = target(&server.url(), server.password());
+    target.port = port;
+    let mut options = options(1, Duration::from_secs(2), SessionsSpec::default());
+    options.work.file_size = None;
+    options.sessions.reconnect = reconnect;
+    let profile = Profile::parse("places", profile).unwrap();
+    Plan::resolve(&profile, &options, target, Limits::default(), 1).unwrap()
+}
+
 /// Runs a client through a relay.
 fn run_through(
     relay: &FaultyRelay,
@@ -32,13 +53,7 @@ fn run_through(
     profile: &str,
     reconnect: Option<Duration>,
 ) -> LoadPointRecord {
-    let mut target = target(&server.url(), server.password());
-    target.port = relay.port;
-    let mut options = options(1, Duration::from_secs(2), SessionsSpec::default());
-    options.work.file_size = None;
-    options.sessions.reconnect = reconnect;
-    let profile = Profile::parse("places", profile).unwrap();
-    let plan = Plan::resolve(&profile, &options, target, Limits::default(), 1).unwrap();
+    let plan = plan_through(relay.port, server, profile, reconnect);
     let mut record = execute(&plan, &mut Unobserved, &Cancel::default()).unwrap();
     record.load_points.remove(0)
 }
@@ -101,4 +116,45 @@ fn a_write_that_is_lost_or_repeated_is_found_without_a_read_under_load() {
             assert_eq!(point.dropouts, []);
         }
     }
+}
+
+/// Whether the observer has seen what clients are to read after their load.
+static IS_SHOWN: AtomicBool = AtomicBool::new(false);
+
+/// Lets the server answer READs once their progress is shown.
+struct WhenShown;
+
+impl Observer for WhenShown {
+    fn progress(&mut self, progress: &Progress) {
+        if let Progress::ReadingBack { done, total, .. } = progress {
+            assert!(done <= total, "{progress:?}");
+            IS_SHOWN.store(true, Ordering::SeqCst);
+        }
+    }
+
+    fn load_point_ended(&mut self, _: &RunRecord) {}
+}
+
+/// READs after the load may take long, so that their progress is shown while they last.
+#[test]
+fn what_clients_read_after_their_load_is_shown() {
+    /// Ends the test if it is never shown.
+    const LONGEST: Duration = Duration::from_secs(40);
+    let script: Script = |answer| {
+        let begun = Instant::now();
+        while !IS_SHOWN.load(Ordering::SeqCst) && begun.elapsed() < LONGEST {
+            thread::sleep(Duration::from_millis(5));
+        }
+        Reaction::send(&answer.message)
+    };
+    let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
+    let relay = Relay::start(server.address(), Of::Command(Command::Read), script);
+    let reconnect = Some(Duration::from_secs(60));
+    let plan = plan_through(relay.port(), &server, WRITES, reconnect);
+    let record = execute(&plan, &mut WhenShown, &Cancel::default()).unwrap();
+    assert!(IS_SHOWN.load(Ordering::SeqCst));
+    let point = &record.load_points[0];
+    assert_eq!(point.dropouts, []);
+    let FinalRead { due, checked } = point.ops.verification().final_read.unwrap();
+    assert!(due > 0 && due == checked, "{checked} of {due}");
 }
