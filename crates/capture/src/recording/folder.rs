@@ -39,16 +39,27 @@ impl Lines {
 
     /// Reads all lines, and adds them to a hash.
     pub(super) fn read<T: DeserializeOwned>(
-        mut self,
+        self,
         hash: &mut Context,
     ) -> Result<Vec<T>, RecordingError> {
-        let (mut lines, mut bytes) = (Vec::new(), Vec::new());
-        loop {
+        let mut lines = Vec::new();
+        self.each(hash, |line| lines.push(line))?;
+        Ok(lines)
+    }
+
+    /// Hands out one line after the other, and adds them to a hash.
+    pub(super) fn each<T: DeserializeOwned>(
+        mut self,
+        hash: &mut Context,
+        mut take: impl FnMut(T),
+    ) -> Result<(), RecordingError> {
+        let mut bytes = Vec::new();
+        for before in 0.. {
             bytes.clear();
             let limited = &mut (&mut self.source).take(LINE_BYTES_MAX);
             let read = limited.read_until(b'\n', &mut bytes);
             match read {
-                Ok(0) => return Ok(lines),
+                Ok(0) => break,
                 Ok(_) => {}
                 Err(reason) => {
                     let path = self.path;
@@ -57,17 +68,17 @@ impl Lines {
             }
             let malformed = |reason: String| RecordingError::Malformed {
                 path: self.path.clone(),
-                line: lines.len() as u64 + 1,
+                line: before as u64 + 1,
                 reason,
             };
-            if lines.len() == LINES_MAX {
+            if before == LINES_MAX {
                 return Err(malformed(format!("there are more than {LINES_MAX} lines")));
             }
             hash.update(&bytes);
             let line = serde_json::from_slice(&bytes);
-            let line = line.map_err(|error| malformed(error.to_string()))?;
-            lines.push(line);
+            take(line.map_err(|error| malformed(error.to_string()))?);
         }
+        Ok(())
     }
 }
 
