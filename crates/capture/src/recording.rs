@@ -10,6 +10,7 @@ mod ends;
 mod fold;
 mod folder;
 mod order;
+mod packed;
 mod step;
 mod track;
 mod tree;
@@ -28,6 +29,7 @@ use ends::SessionEnds;
 use folder::Lines;
 pub(crate) use folder::of_summary;
 use order::OrderFinder;
+use packed::PackedLines;
 use track::Track;
 use tree::{PIPES, RecordedTree, TreeNode};
 
@@ -84,27 +86,26 @@ pub enum RecordingError {
 pub fn read_recording(folder: &str) -> Result<Recording, RecordingError> {
     let mut hash = Context::new(&SHA256);
     let nodes: Vec<TreeNode> = Lines::open(folder, TREE_FILE)?.read(&mut hash)?;
-    let mut lines: Vec<TraceLine> = Lines::open(folder, TRACE_FILE)?.read(&mut hash)?;
+    let mut lines = PackedLines::default();
+    let trace = Lines::open(folder, TRACE_FILE)?;
+    trace.each(&mut hash, |line: TraceLine| lines.push(&line))?;
+    lines.begin_at_zero();
     let mut users = users(folder)?;
     let mut tree = RecordedTree::new(nodes);
     tree.names = folder::names(folder, &mut hash)?;
     let mut digest = [0; 32];
     digest.copy_from_slice(hash.finish().as_ref());
-    begin_at_zero(&mut lines);
-    let lasts = lines.iter().map(TraceLine::done_ns);
-    let lasts = Duration::from_nanos(lasts.max().unwrap_or(0));
     let mut skipped: BTreeMap<String, u64> = BTreeMap::new();
-    by_session(&mut lines, &mut tree, &mut skipped);
+    let lasts = by_session(&mut lines, &mut tree, &mut skipped);
     let prepared = tree.finish();
-    let mut tracks: Vec<Track<'_>> = Vec::new();
-    for lines in lines.chunk_by(|one, other| one.session == other.session) {
-        let session = lines[0].session.unwrap_or(0);
-        let mut track = Track::new(session, lines, lasts);
+    let mut tracks: Vec<Track> = Vec::new();
+    for (session, of_session) in lines.sessions() {
+        let mut track = Track::new(session, of_session, lasts);
         track.of_user(users.remove(&session));
         if tracks.is_empty() {
             track.prepare(&tree, &prepared);
         }
-        track.add(&tree);
+        track.add(&lines, &tree);
         if track.has_records() {
             tracks.push(track);
         } else {
@@ -113,7 +114,9 @@ pub fn read_recording(folder: &str) -> Result<Recording, RecordingError> {
             }
         }
     }
-    let mut awaited = awaited(&tracks, &tree);
+    let mut awaited = awaited(&tracks, &lines, &tree);
+    // Records have what they need of them.
+    drop((lines, tree, prepared));
     let last = last_awaited(awaited.values().flatten());
     for (number, track) in (0..).zip(&mut tracks) {
         track.leave_closes(last.get(&number).copied());
@@ -135,19 +138,17 @@ pub fn read_recording(folder: &str) -> Result<Recording, RecordingError> {
 }
 
 /// Puts the lines of each session together in the order of sending, with a line for each file
-/// that its end closed. Counts and removes what is of no session.
-///
-/// The lines stay where they are: there may be millions.
+/// that its end closed. Counts and removes what is of no session. Returns the last time.
 fn by_session(
-    lines: &mut Vec<TraceLine>,
+    lines: &mut PackedLines,
     tree: &mut RecordedTree,
     skipped: &mut BTreeMap<String, u64>,
-) {
+) -> Duration {
     let mut ends = SessionEnds::default();
     let mut last_ns: HashMap<u32, u64> = HashMap::new();
-    let mut closed: Vec<TraceLine> = Vec::new();
-    lines.sort_unstable_by_key(|line| line.number);
-    lines.retain_mut(|line| {
+    let mut lasts_ns = 0;
+    lines.follow(|line, closed| {
+        lasts_ns = line.done_ns().max(lasts_ns);
         let is_pipe = line.path.is_some_and(|path| tree.is_pipe(path));
         let Some(session) = line.session.filter(|_| !is_pipe) else {
             let what = match line.session {
@@ -168,8 +169,7 @@ fn by_session(
         }
         is_request
     });
-    lines.append(&mut closed);
-    lines.sort_unstable_by_key(|line| (line.session, line.number, line.handle));
+    Duration::from_nanos(lasts_ns)
 }
 
 /// Returns the users of the sessions. Folders of older imports do not name them.
@@ -187,15 +187,6 @@ fn users(folder: &str) -> Result<HashMap<u32, String>, RecordingError> {
     Ok(users.collect())
 }
 
-/// Counts times from the first line of a session: a slice may begin long after the capture.
-fn begin_at_zero(lines: &mut [TraceLine]) {
-    let of_sessions = lines.iter().filter(|line| line.session.is_some());
-    let begin_ns = of_sessions.map(|line| line.at_ns).min().unwrap_or(0);
-    for line in lines {
-        line.at_ns = line.at_ns.saturating_sub(begin_ns);
-    }
-}
-
 /// Lets a request be sent no earlier than the one before it, whatever the clocks of the
 /// capture say. Its answer comes when it came.
 fn not_before(line: &mut TraceLine, last_ns: &mut u64) {
@@ -206,15 +197,25 @@ fn not_before(line: &mut TraceLine, last_ns: &mut u64) {
 }
 
 /// Returns what the records of each track wait for in the others.
-fn awaited(tracks: &[Track<'_>], tree: &RecordedTree) -> HashMap<u32, Vec<Awaited>> {
+fn awaited(
+    tracks: &[Track],
+    lines: &PackedLines,
+    tree: &RecordedTree,
+) -> HashMap<u32, Vec<Awaited>> {
     let mut finder = OrderFinder::default();
     if tracks.len() > 1 {
-        let placed = (0..).zip(tracks).flat_map(|(at, track)| track.placed(at));
-        let mut placed: Vec<_> = placed.collect();
-        placed.sort_by_key(|record| record.lines[0].number);
+        // There may be millions: memory is taken once.
+        let mut sent = Vec::with_capacity(tracks.iter().map(Track::record_count).sum());
+        for (number, track) in (0..).zip(tracks) {
+            sent.extend(track.placed(number));
+        }
+        sent.sort_unstable_by_key(|one| (lines.number(one.lines.start), one.track, one.record));
         let parent = |path| tree.parent(path);
-        for record in &in_order_of_effect(placed, parent) {
-            finder.add(record, parent);
+        let mut own = Vec::new();
+        for at in in_order_of_effect(&sent, lines, parent) {
+            let record = &sent[at as usize];
+            lines.read_all(record.lines.clone(), &mut own);
+            finder.add(record, &own, parent);
         }
     }
     finder.finish()
@@ -243,6 +244,7 @@ fn listed(counts: &BTreeMap<String, u64>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::packed::tests::packed;
     use super::*;
 
     #[test]
@@ -261,17 +263,20 @@ mod tests {
             status: Some("STATUS_SUCCESS".to_owned()),
             ..TraceLine::default()
         };
-        let mut lines = vec![
+        let mut lines = packed(&[
             line(6, Some(1), "logoff", None, None),
             line(1, None, "negotiate", None, None),
             line(5, Some(2), "session_end", None, None),
             line(4, Some(2), "create", Some(2), Some(3)),
             line(3, Some(1), "create", Some(3), Some(2)),
             line(2, Some(1), "create", Some(2), Some(1)),
-        ];
+        ]);
         let mut skipped = BTreeMap::new();
         by_session(&mut lines, &mut tree, &mut skipped);
-        let found = lines.iter().map(|line| {
+        assert!(lines.sessions().eq([(1, 0..3), (2, 3..5)]));
+        let mut all = Vec::new();
+        lines.read_all(0..5, &mut all);
+        let found = all.iter().map(|line| {
             let command = line.command.as_str();
             (line.session.unwrap(), line.number, command, line.handle)
         });
@@ -291,8 +296,6 @@ mod tests {
                 .map(|(what, count)| (what.to_owned(), count))
                 .into()
         );
-        // Ten million of them are read.
-        assert!(size_of::<TraceLine>() <= 256);
     }
 
     #[test]

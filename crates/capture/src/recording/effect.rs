@@ -2,8 +2,10 @@
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
+use std::num::NonZeroU32;
 
 use super::order::PlacedRecord;
+use super::packed::PackedLines;
 use crate::trace::TraceLine;
 
 /// FILE_CREATED (MS-SMB2 2.2.14).
@@ -68,27 +70,32 @@ pub(super) fn is_made(line: &TraceLine) -> bool {
 /// Two records of different tracks: the server carried one out before the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Precedence {
-    first: usize,
-    then: usize,
+    first: u32,
+    then: u32,
 }
 
-/// Puts records in the order in which the server carried them out, as far as their answers show
-/// it. They come in the order of sending, and that of each track stays.
+/// Returns the order in which the server carried records out, as far as their answers show it.
+/// They come in the order of sending, and that of each track stays.
 ///
 /// Of two records that were under way at the same time, one may make a name that the other one
 /// looks for. The answer then shows which of the two came first.
-pub(super) fn in_order_of_effect<'a>(
-    sent: Vec<PlacedRecord<'a>>,
+pub(super) fn in_order_of_effect(
+    sent: &[PlacedRecord],
+    lines: &PackedLines,
     parent: impl Fn(u32) -> Option<u32>,
-) -> Vec<PlacedRecord<'a>> {
+) -> Vec<u32> {
     // Records under way that found a name, and the last one that made it, by name.
-    let mut found: HashMap<u32, Vec<usize>> = HashMap::new();
-    let mut made: HashMap<u32, usize> = HashMap::new();
+    let mut found: HashMap<u32, Vec<u32>> = HashMap::new();
+    let mut made: HashMap<u32, u32> = HashMap::new();
     let mut shown = Vec::new();
-    for (at, record) in sent.iter().enumerate() {
-        let is_beside =
-            |other: &usize| sent[*other].done > record.sent && sent[*other].track != record.track;
-        for line in record.lines {
+    let mut own = Vec::new();
+    for (at, record) in (0..).zip(sent) {
+        let is_beside = |other: &u32| {
+            let other = &sent[*other as usize];
+            other.done > record.sent && other.track != record.track
+        };
+        lines.read_all(record.lines.clone(), &mut own);
+        for line in &own {
             let Some(path) = line.path else {
                 continue;
             };
@@ -105,7 +112,7 @@ pub(super) fn in_order_of_effect<'a>(
                     NameShown::Present => {
                         shown.extend(maker.map(|first| Precedence { first, then: at }));
                         let found = found.entry(name).or_default();
-                        found.retain(|&other| sent[other].done > record.sent);
+                        found.retain(|&other| sent[other as usize].done > record.sent);
                         found.push(at);
                     }
                     NameShown::Absent => {
@@ -119,47 +126,50 @@ pub(super) fn in_order_of_effect<'a>(
     in_order(sent, shown)
 }
 
-/// Puts records in an order that has these precedences and those of each track. Where they
+/// Returns an order of records that has these precedences and those of each track. Where they
 /// contradict each other, the record that was sent first goes first.
-fn in_order(sent: Vec<PlacedRecord<'_>>, mut known: Vec<Precedence>) -> Vec<PlacedRecord<'_>> {
+fn in_order(sent: &[PlacedRecord], mut known: Vec<Precedence>) -> Vec<u32> {
+    let all = 0..sent.len() as u32;
     if known.is_empty() {
-        return sent;
+        return all.collect();
     }
     known.sort_unstable();
     let mut awaited = vec![0_u32; sent.len()];
     for one in &known {
-        awaited[one.then] += 1;
+        awaited[one.then as usize] += 1;
     }
-    // The next record of the same track.
-    let mut next: Vec<Option<usize>> = vec![None; sent.len()];
-    let mut last: HashMap<u32, usize> = HashMap::new();
-    for (at, record) in sent.iter().enumerate() {
+    // The next record of the same track. It is not the first of all.
+    let mut next: Vec<Option<NonZeroU32>> = vec![None; sent.len()];
+    let mut last: HashMap<u32, u32> = HashMap::new();
+    for (at, record) in (0..).zip(sent) {
         if let Some(before) = last.insert(record.track, at) {
-            next[before] = Some(at);
-            awaited[at] += 1;
+            next[before as usize] = NonZeroU32::new(at);
+            awaited[at as usize] += 1;
         }
     }
-    let free = (0..sent.len()).filter(|&at| awaited[at] == 0);
+    let free = all.filter(|&at| awaited[at as usize] == 0);
     let mut free: BinaryHeap<_> = free.map(Reverse).collect();
-    let mut left: Vec<_> = sent.into_iter().map(Some).collect();
-    let mut placed = Vec::with_capacity(left.len());
+    let mut is_left = vec![true; sent.len()];
+    let mut placed = Vec::with_capacity(sent.len());
     let mut oldest = 0;
-    while placed.len() < left.len() {
+    while placed.len() < sent.len() {
         let at = free.pop().map(|Reverse(at)| at).unwrap_or_else(|| {
-            let gone = left[oldest..].iter().take_while(|one| one.is_none());
+            let gone = is_left[oldest..].iter().take_while(|&&left| !left);
             oldest += gone.count();
-            oldest
+            oldest as u32
         });
         // One that was placed against a precedence may become free later.
-        let Some(record) = left[at].take() else {
+        if !std::mem::take(&mut is_left[at as usize]) {
             continue;
-        };
-        placed.push(record);
+        }
+        placed.push(at);
         let from = known.partition_point(|one| one.first < at);
         let shown = known[from..].iter().take_while(|one| one.first == at);
-        for then in shown.map(|one| one.then).chain(next[at]) {
-            awaited[then] -= 1;
-            if awaited[then] == 0 {
+        let following = next[at as usize].map(NonZeroU32::get);
+        for then in shown.map(|one| one.then).chain(following) {
+            let awaited = &mut awaited[then as usize];
+            *awaited -= 1;
+            if *awaited == 0 {
                 free.push(Reverse(then));
             }
         }
@@ -169,9 +179,40 @@ fn in_order(sent: Vec<PlacedRecord<'_>>, mut known: Vec<Precedence>) -> Vec<Plac
 
 #[cfg(test)]
 mod tests {
+    use smbench_model::trace::Awaited;
+
     use super::super::order::OrderFinder;
     use super::super::order::tests::{awaited, create};
+    use super::super::packed::tests::packed;
     use super::*;
+
+    /// Returns a record of a line with this number, with the times of its request and its answer.
+    fn record(track: u32, record: u32, [sent, done]: [u64; 2], line: u32) -> PlacedRecord {
+        PlacedRecord {
+            track,
+            record,
+            sent,
+            done,
+            lines: line..line + 1,
+        }
+    }
+
+    /// Returns the tracks in the order of their records, and what each waits for.
+    fn order(
+        sent: &[PlacedRecord],
+        lines: &[&TraceLine],
+        parent: impl Fn(u32) -> Option<u32>,
+    ) -> (Vec<u32>, HashMap<u32, Vec<Awaited>>) {
+        let placed = in_order_of_effect(sent, &packed(lines.iter().copied()), &parent);
+        let placed = placed.into_iter().map(|at| &sent[at as usize]);
+        let mut finder = OrderFinder::default();
+        let tracks = placed.map(|one| {
+            let line = lines[one.lines.start as usize];
+            finder.add(one, std::slice::from_ref(line), &parent);
+            one.track
+        });
+        (tracks.collect(), finder.finish())
+    }
 
     #[test]
     fn who_finds_a_directory_that_was_just_made_waits_for_it() {
@@ -180,26 +221,15 @@ mod tests {
             status: Some("STATUS_OBJECT_NAME_NOT_FOUND".to_owned()),
             ..create(3, 2, 7, 1)
         };
-        let record = |track, record, times: [u64; 2], line| PlacedRecord {
-            track,
-            record,
-            sent: times[0],
-            done: times[1],
-            lines: std::slice::from_ref(line),
-        };
         let (make, next) = (create(1, 1, 7, 2), create(2, 3, 7, 2));
         let parent = |path| (path > 1).then_some(1);
         let order = |done: u64| {
-            let sent = vec![
-                record(1, 0, [0, done], &missed),
-                record(0, 0, [5, 15], &make),
-                record(1, 1, [20, 30], &next),
+            let sent = [
+                record(1, 0, [0, done], 0),
+                record(0, 0, [5, 15], 1),
+                record(1, 1, [20, 30], 2),
             ];
-            let placed = in_order_of_effect(sent, parent);
-            let mut finder = OrderFinder::default();
-            placed.iter().for_each(|one| finder.add(one, parent));
-            let tracks: Vec<_> = placed.iter().map(|one| one.track).collect();
-            (tracks, finder.finish())
+            order(&sent, &[&missed, &make, &next], parent)
         };
         // Both were under way at the same time.
         let (tracks, found) = order(10);
@@ -226,24 +256,13 @@ mod tests {
             let found = create(4, 4, 7, 2);
             let make = create(1, 1, 7, 2);
             let parent = |path| (path > 1).then_some(1);
-            let record = |track, sent, done, line| PlacedRecord {
-                track,
-                record: 0,
-                sent,
-                done,
-                lines: std::slice::from_ref(line),
-            };
             let order = |done: u64| {
-                let sent = vec![
-                    record(0, 0, done, &make),
-                    record(2, 5, 40, &found),
-                    record(1, 10, 30, &missed),
+                let sent = [
+                    record(0, 0, [0, done], 0),
+                    record(2, 0, [5, 40], 1),
+                    record(1, 0, [10, 30], 2),
                 ];
-                let placed = in_order_of_effect(sent, parent);
-                let mut finder = OrderFinder::default();
-                placed.iter().for_each(|one| finder.add(one, parent));
-                let tracks: Vec<_> = placed.iter().map(|one| one.track).collect();
-                (tracks, finder.finish())
+                order(&sent, &[&make, &found, &missed], parent)
             };
             // Both were under way at the same time.
             let (tracks, awaits) = order(20);
@@ -266,18 +285,8 @@ mod tests {
         };
         for found in [create(3, 1, 7, 1), collision] {
             let make = create(3, 2, 7, CREATED);
-            let record = |track, sent, done, line| PlacedRecord {
-                track,
-                record: 0,
-                sent,
-                done,
-                lines: std::slice::from_ref(line),
-            };
-            let sent = vec![record(0, 0, 30, &found), record(1, 5, 15, &make)];
-            let placed = in_order_of_effect(sent, |_| None);
-            let mut finder = OrderFinder::default();
-            placed.iter().for_each(|one| finder.add(one, |_| None));
-            let awaits = finder.finish();
+            let sent = [record(0, 0, [0, 30], 0), record(1, 0, [5, 15], 1)];
+            let (_, awaits) = order(&sent, &[&found, &make], |_| None);
             assert_eq!(awaits.get(&0), Some(&vec![awaited(0, 1, 0)]));
             assert_eq!(awaits.get(&1), None);
         }
@@ -285,19 +294,9 @@ mod tests {
 
     #[test]
     fn answers_that_contradict_each_other_leave_the_order_of_sending() {
-        let lines = [create(1, 1, 7, 1), create(2, 2, 7, 1)];
-        let record = |track, line| PlacedRecord {
-            track,
-            record: 0,
-            sent: 0,
-            done: 1,
-            lines: std::slice::from_ref(line),
-        };
-        let sent = vec![record(0, &lines[0]), record(1, &lines[1])];
+        let sent = [record(0, 0, [0, 1], 0), record(1, 0, [0, 1], 1)];
         let one = |first, then| Precedence { first, then };
-        let placed = in_order(sent, vec![one(1, 0), one(0, 1)]);
-        let tracks: Vec<_> = placed.iter().map(|one| one.track).collect();
-        assert_eq!(tracks, [0, 1]);
+        assert_eq!(in_order(&sent, vec![one(1, 0), one(0, 1)]), [0, 1]);
     }
 
     #[test]

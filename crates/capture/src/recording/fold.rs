@@ -21,11 +21,17 @@ const RENAME: u32 = 0x010a;
 /// Names that a listing asks for, unless it asks for one.
 const MANY: u32 = 1366;
 
+/// Lines that show whether a compound is one operation: one more than an operation has.
+pub(super) const LINES_SEEN: u32 = 4;
+
+/// Returns whether a compound may begin with a line.
+pub(super) fn is_begin(line: &TraceLine) -> bool {
+    line.create.is_some() && line.group.is_some()
+}
+
 /// Returns the lines of the compound that the first line begins, if they are one operation.
 pub(super) fn compound(lines: &[TraceLine]) -> Option<&[TraceLine]> {
-    let first = lines.first()?;
-    first.create.as_ref()?;
-    let group = first.group?;
+    let group = lines.first().filter(|first| is_begin(first))?.group?;
     let len = lines
         .iter()
         .take_while(|line| line.group == Some(group))

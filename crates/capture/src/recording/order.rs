@@ -8,6 +8,7 @@
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
+use std::ops::Range;
 
 use smbench_model::trace::Awaited;
 
@@ -38,13 +39,13 @@ struct NameUse {
     shown: NameShown,
 }
 
-/// A record of a track, with the lines that it was made of.
-pub(super) struct PlacedRecord<'a> {
+/// A record of a track, with the numbers of the lines that it was made of.
+pub(super) struct PlacedRecord {
     pub(super) track: u32,
     pub(super) record: u32,
     pub(super) sent: u64,
     pub(super) done: u64,
-    pub(super) lines: &'a [TraceLine],
+    pub(super) lines: Range<u32>,
 }
 
 /// An earlier operation on a name.
@@ -81,11 +82,23 @@ pub(super) struct OrderFinder {
 }
 
 impl OrderFinder {
-    /// Follows a record.
-    pub(super) fn add(&mut self, record: &PlacedRecord<'_>, parent: impl Fn(u32) -> Option<u32>) {
-        for line in record.lines {
+    /// Follows a record, which was made of these lines.
+    pub(super) fn add(
+        &mut self,
+        record: &PlacedRecord,
+        lines: &[TraceLine],
+        parent: impl Fn(u32) -> Option<u32>,
+    ) {
+        let makes = lines.iter().any(is_made);
+        for line in lines {
             for used in self.uses(line, &parent).into_iter().flatten() {
-                self.touch(record, used);
+                let this = EarlierUse {
+                    record: record.record,
+                    done: record.done,
+                    shown: used.shown,
+                    is_made: makes,
+                };
+                self.touch(record.track, this, used);
             }
         }
     }
@@ -176,22 +189,15 @@ impl OrderFinder {
         }
     }
 
-    fn touch(&mut self, record: &PlacedRecord<'_>, used: NameUse) {
+    fn touch(&mut self, own: u32, this: EarlierUse, used: NameUse) {
         let history = self.names.entry(used.name).or_default();
-        let own = record.track;
         let answered = |(track, earlier): (u32, EarlierUse)| {
-            let is_before = earlier.done <= record.done
+            let is_before = earlier.done <= this.done
                 || earlier.shown == NameShown::Absent
                 || (earlier.is_made && used.shown == NameShown::Present);
             (track != own && is_before).then_some((track, earlier.record))
         };
         let mut found: Vec<_> = history.changed.and_then(answered).into_iter().collect();
-        let this = EarlierUse {
-            record: record.record,
-            done: record.done,
-            shown: used.shown,
-            is_made: record.lines.iter().any(is_made),
-        };
         if used.effect == Effect::Change {
             let looked = history.looked.drain();
             found.extend(looked.filter_map(answered));
@@ -209,7 +215,7 @@ impl OrderFinder {
             }
             *known = on + 1;
             self.awaited.entry(own).or_default().push(Awaited {
-                record: record.record,
+                record: this.record,
                 track,
                 on,
             });
@@ -234,13 +240,14 @@ impl RequestTime {
     }
 }
 
-/// Returns for each record the first one that was sent after its answer. The requests of a
-/// compound that are sent one by one wait for each other.
-pub(super) fn releases(times: &[RequestTime], groups: &[Option<u64>], joined: &[u32]) -> Vec<u32> {
+/// Returns for each record the first one that was sent after its answer. `chained` are the
+/// records, in order, that wait for the one before, whenever it was answered: the requests of a
+/// compound that are sent one by one.
+pub(super) fn releases(times: &[RequestTime], chained: &[u32]) -> Vec<u32> {
+    let mut chained = chained.iter().copied().peekable();
     let answered = times.iter().enumerate().map(|(at, time)| {
         let next = at + 1;
-        let is_compound = groups[at].is_some() && groups.get(next) == Some(&groups[at]);
-        if is_compound && joined.binary_search(&(next as u32)).is_err() {
+        if chained.next_if_eq(&(next as u32)).is_some() {
             return next as u32;
         }
         let later = times[next..].partition_point(|later| later.sent < time.done);
@@ -293,8 +300,9 @@ pub(super) mod tests {
                     record: *record,
                     sent: 10 * at,
                     done: 10 * at + 5,
-                    lines: std::slice::from_ref(line),
+                    lines: 0..1,
                 },
+                std::slice::from_ref(line),
                 |path| (path > 1).then_some(1),
             );
         }
@@ -339,10 +347,8 @@ pub(super) mod tests {
     fn a_record_waits_for_those_that_were_answered_before_it() {
         let times = [(0, 10), (1, 5), (6, 20), (10, 11), (10, 12)]
             .map(|(sent, done)| RequestTime { sent, done });
-        assert_eq!(releases(&times, &[None; 5], &[]), [3, 2, 5, 5, 5]);
-        let groups = [None, Some(1), Some(1), Some(1), None];
-        assert_eq!(releases(&times, &groups, &[]), [3, 2, 3, 5, 5]);
-        // The requests of a frame do not.
-        assert_eq!(releases(&times, &groups, &[2, 3]), [3, 2, 5, 5, 5]);
+        assert_eq!(releases(&times, &[]), [3, 2, 5, 5, 5]);
+        // Those of a compound that are sent one by one wait for each other.
+        assert_eq!(releases(&times, &[2, 3]), [3, 2, 3, 5, 5]);
     }
 }

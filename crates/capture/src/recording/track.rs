@@ -13,6 +13,7 @@ use smbench_protocol::command::create::{OplockLevel, access, attributes, share};
 use super::effect::is_open_shown;
 use super::fold;
 use super::order::{PlacedRecord, RequestTime, releases};
+use super::packed::PackedLines;
 use super::step::{self, CLOSED_BY_END, StepNames};
 use super::tree::{COPY, RecordedTree};
 use crate::names::{NameTreatment, WILDCARDS};
@@ -24,20 +25,23 @@ const NO_ANSWER: &str = "without an answer";
 const DIRECTORY_FILE: u32 = 1;
 
 /// A track while it is built.
-pub(super) struct Track<'a> {
+pub(super) struct Track {
     session: u32,
     builder: Builder,
     /// The time of each record.
     times: Vec<RequestTime>,
-    /// The compound of each record.
-    groups: Vec<Option<u64>>,
-    /// Records that are sent in one frame with the record before.
-    joined: Vec<u32>,
-    /// The compound and the handle of the last record.
+    /// Records of a compound that wait for the record before.
+    chained: Vec<u32>,
+    /// The compound of the last record.
+    group: Option<u64>,
+    /// The compound and the handle of the last record that is alone.
     last: Option<(u64, u64)>,
-    lines: &'a [TraceLine],
-    /// The lines of each record; empty for an operation that is not in the capture.
-    of_lines: Vec<Range<usize>>,
+    /// The lines of the session.
+    lines: Range<u32>,
+    /// The lines of each record, from 0; empty for an operation that is not in the capture.
+    of_lines: Vec<Range<u32>>,
+    /// Records that close a file because the session ended.
+    closes: Vec<u32>,
     /// The last compound whose CREATE failed.
     failed: Option<u64>,
     /// The handles of CREATEs that are left out.
@@ -45,17 +49,21 @@ pub(super) struct Track<'a> {
     pub(super) skipped: BTreeMap<String, u64>,
 }
 
-impl<'a> Track<'a> {
-    pub(super) fn new(session: u32, lines: &'a [TraceLine], lasts: Duration) -> Self {
+impl Track {
+    pub(super) fn new(session: u32, lines: Range<u32>, lasts: Duration) -> Self {
+        // Memory for as many records as there are lines, once.
+        let mut builder = Builder::of_capture_track(lasts);
+        builder.reserve(lines.len());
         Self {
             session,
-            builder: Builder::of_capture_track(lasts),
-            times: Vec::new(),
-            groups: Vec::new(),
-            joined: Vec::new(),
+            builder,
+            times: Vec::with_capacity(lines.len()),
+            chained: Vec::new(),
+            group: None,
             last: None,
+            of_lines: Vec::with_capacity(lines.len()),
             lines,
-            of_lines: Vec::new(),
+            closes: Vec::new(),
             failed: None,
             unopened: HashSet::new(),
             skipped: BTreeMap::new(),
@@ -85,18 +93,24 @@ impl<'a> Track<'a> {
     }
 
     /// Adds all lines of the session, in the order of sending.
-    pub(super) fn add(&mut self, tree: &RecordedTree) {
-        let lines = self.lines;
+    pub(super) fn add(&mut self, lines: &PackedLines, tree: &RecordedTree) {
         self.open_unseen(lines, tree);
-        let mut next = 0;
-        while let Some(line) = lines.get(next) {
-            let at = next;
-            if let Some(compound) = fold::compound(&lines[at..])
-                && self.push_compound(compound, tree)
-            {
-                self.of_lines.push(at..at + compound.len());
-                next += compound.len();
-                continue;
+        let Range { start, end } = self.lines;
+        let (mut own, mut several) = (TraceLine::default(), Vec::new());
+        let mut next = start;
+        while next < end {
+            lines.read(next, &mut own);
+            let (at, line) = (next - start, &own);
+            if fold::is_begin(line) {
+                lines.read_all(next..end.min(next + fold::LINES_SEEN), &mut several);
+                if let Some(compound) = fold::compound(&several)
+                    && self.push_compound(compound, tree)
+                {
+                    let count = compound.len() as u32;
+                    self.of_lines.push(at..at + count);
+                    next += count;
+                    continue;
+                }
             }
             next += 1;
             if line.command == CLOSED_BY_END {
@@ -146,8 +160,13 @@ impl<'a> Track<'a> {
         self.of_lines.iter().any(|lines| !lines.is_empty())
     }
 
+    /// Returns the number of its records.
+    pub(super) fn record_count(&self) -> usize {
+        self.times.len()
+    }
+
     /// Returns its records, if it is the track with this number.
-    pub(super) fn placed(&self, track: u32) -> impl Iterator<Item = PlacedRecord<'_>> {
+    pub(super) fn placed(&self, track: u32) -> impl Iterator<Item = PlacedRecord> {
         let records = (0..).zip(&self.of_lines).zip(&self.times);
         let records = records.filter(|((_, lines), _)| !lines.is_empty());
         records.map(move |((record, lines), time)| PlacedRecord {
@@ -155,7 +174,7 @@ impl<'a> Track<'a> {
             record,
             sent: time.sent,
             done: time.done,
-            lines: &self.lines[lines.clone()],
+            lines: self.lines.start + lines.start..self.lines.start + lines.end,
         })
     }
 
@@ -187,15 +206,19 @@ impl<'a> Track<'a> {
             return false;
         }
         self.times.push(RequestTime::between(first, last));
-        self.groups.push(None);
+        self.group = None;
         true
     }
 
     /// Adds the CREATEs of files that were opened before the trace begins.
-    fn open_unseen(&mut self, lines: &[TraceLine], tree: &RecordedTree) {
+    fn open_unseen(&mut self, lines: &PackedLines, tree: &RecordedTree) {
         let mut opened: HashMap<u64, ()> = HashMap::new();
-        let first = lines.first().map_or(0, |line| line.at_ns);
-        for line in lines {
+        let mut first_ns = None;
+        let mut own = TraceLine::default();
+        for at in self.lines.clone() {
+            lines.read(at, &mut own);
+            let line = &own;
+            let first = *first_ns.get_or_insert(line.at_ns);
             let Some(handle) = line.handle else { continue };
             if !line.status.as_deref().is_some_and(is_open_shown) {
                 continue;
@@ -238,7 +261,6 @@ impl<'a> Track<'a> {
                 sent: first,
                 done: first,
             });
-            self.groups.push(None);
             self.of_lines.push(0..0);
         }
     }
@@ -258,25 +280,28 @@ impl<'a> Track<'a> {
             }
         }
         self.builder.flags(step::flags(line));
-        self.times.push(RequestTime::between(line, line));
         let of_compound = line.group.zip(line.handle);
         let is_related = line.create.is_none() && !line.command.starts_with("cifs_");
         if is_related && of_compound.is_some() && of_compound == self.last {
+            // In one frame with the record before.
             self.builder.join();
-            self.joined.push(self.groups.len() as u32);
+        } else if line.group.is_some() && line.group == self.group {
+            self.chained.push(self.times.len() as u32);
         }
-        self.groups.push(line.group);
+        self.times.push(RequestTime::between(line, line));
+        self.group = line.group;
         self.last = of_compound;
         true
     }
 
     /// Adds the CLOSE of a file that the end of the session closed, if it is open.
-    fn close(&mut self, at: usize, line: &TraceLine) {
+    fn close(&mut self, at: u32, line: &TraceLine) {
         let Some(handle) = line.handle else { return };
         let sent = Duration::from_nanos(line.at_ns);
         if self.builder.close_left(handle as Handle, sent) {
+            self.closes.push(self.times.len() as u32);
             self.times.push(RequestTime::between(line, line));
-            self.groups.push(None);
+            self.group = None;
             self.of_lines.push(at..at + 1);
         }
     }
@@ -284,13 +309,12 @@ impl<'a> Track<'a> {
     /// Leaves the CLOSEs at the end of the track to the log-off, unless another track waits
     /// for one. `awaited` is the last record that others wait for.
     pub(super) fn leave_closes(&mut self, awaited: Option<u32>) {
-        let is_close = |lines: &&Range<usize>| {
-            lines.len() == 1 && self.lines[lines.start].command == CLOSED_BY_END
-        };
-        let closes = self.of_lines.iter().rev().take_while(is_close).count();
-        let first = (self.of_lines.len() - closes) as u32;
-        if awaited.is_none_or(|record| record < first) {
-            self.builder.leave(closes as u32);
+        let records = self.times.len() as u32;
+        let closes = self.closes.iter().rev().zip((0..records).rev());
+        let closes = closes.take_while(|(close, record)| **close == *record);
+        let closes = closes.count() as u32;
+        if awaited.is_none_or(|record| record < records - closes) {
+            self.builder.leave(closes);
         }
     }
 
@@ -301,17 +325,17 @@ impl<'a> Track<'a> {
         of_capture: &[u8; 32],
         took: &mut BTreeMap<OpKind, Vec<u64>>,
     ) -> Trace {
-        let releases = releases(&self.times, &self.groups, &self.joined);
-        self.builder.released(releases);
+        self.builder.released(releases(&self.times, &self.chained));
         let mut seed = of_capture.to_vec();
         seed.extend(self.session.to_le_bytes());
         let mut own = [0; 32];
         own.copy_from_slice(digest(&SHA256, &seed).as_ref());
         let lines = self.lines.len() as u64;
         let trace = self.builder.finish(source.to_owned(), lines, own);
+        let mut closes = self.closes.into_iter().peekable();
         let records = (0..).zip(self.times.iter().zip(&self.of_lines));
         for (record, (time, lines)) in records {
-            let is_request = !lines.is_empty() && self.lines[lines.start].command != CLOSED_BY_END;
+            let is_request = closes.next_if_eq(&record).is_none() && !lines.is_empty();
             if let Some(kind) = trace.record(record).verb().kind()
                 && is_request
             {

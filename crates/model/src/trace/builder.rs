@@ -77,6 +77,13 @@ impl Builder {
         }
     }
 
+    /// Takes memory for this number of operations with their times.
+    pub fn reserve(&mut self, operations: usize) {
+        self.records.reserve_exact(operations);
+        self.ends.reserve_exact(operations);
+        self.times.reserve_exact(operations);
+    }
+
     /// Names the recorded user.
     pub fn user(&mut self, user: Option<String>) {
         self.user = user;

@@ -1,5 +1,6 @@
 use smbench_model::trace::Record;
 
+use super::super::packed::tests::packed;
 use super::*;
 use crate::trace::TraceCreate;
 
@@ -12,6 +13,13 @@ fn line_of(number: u64, command: &str) -> TraceLine {
         command: command.to_owned(),
         ..TraceLine::default()
     }
+}
+
+/// Makes the track of all lines.
+fn track_of(lines: &[TraceLine], tree: &RecordedTree) -> Track {
+    let mut track = Track::new(1, 0..lines.len() as u32, Duration::from_secs(1));
+    track.add(&packed(lines), tree);
+    track
 }
 
 #[test]
@@ -35,8 +43,7 @@ fn what_a_failed_create_takes_along_is_counted_and_not_replayed() {
         line(5, "create", None),
         line(6, "close", None),
     ];
-    let mut track = Track::new(1, &lines, Duration::from_secs(1));
-    track.add(&tree);
+    let track = track_of(&lines, &tree);
     assert_eq!(track.of_lines, [0..1, 4..5, 5..6]);
     let expected = [("close", 1), ("query_info", 2)];
     let expected =
@@ -100,8 +107,7 @@ fn what_a_replay_could_not_repeat_is_left_out_by_name() {
         line(8, "close", Some(2), "STATUS_SUCCESS"),
         line(9, "close", Some(1), "STATUS_SUCCESS"),
     ];
-    let mut track = Track::new(1, &lines, Duration::from_secs(1));
-    track.add(&tree);
+    let track = track_of(&lines, &tree);
     assert_eq!(track.of_lines, [0..1, 1..2, 3..4, 8..9]);
     let expected = [
         ("opens that take back durable handles", 1),
@@ -145,8 +151,7 @@ fn an_open_that_a_read_only_file_refused_is_left_out_by_name() {
     for line in &lines {
         tree.follow(line);
     }
-    let mut track = Track::new(1, &lines, Duration::from_secs(1));
-    track.add(&tree);
+    let track = track_of(&lines, &tree);
     assert_eq!(track.of_lines, [0..1, 2..3]);
     let what = "opens of read-only files: a replay makes none".to_owned();
     assert_eq!(track.skipped, [(what, 1)].into());
@@ -172,8 +177,7 @@ fn reads_writes_and_closes_have_their_flags() {
         line(4, "cifs_write_andx", 1),
         line(5, "close", 1),
     ];
-    let mut track = Track::new(1, &lines, Duration::from_secs(1));
-    track.add(&tree);
+    let track = track_of(&lines, &tree);
     let trace = track.finish("captured", &[0; 32], &mut BTreeMap::new());
     let flags = trace.records.iter().filter_map(|record| match *record {
         Record::Read { flags, .. } | Record::Write { flags, .. } | Record::Close { flags, .. } => {
@@ -209,8 +213,7 @@ fn locks_of_cifs_are_replayed_with_their_flags() {
         lock(5, 0x12, 2, "STATUS_SUCCESS"),
         lock(6, 0x04, 1, "STATUS_SUCCESS"),
     ];
-    let mut track = Track::new(1, &lines, Duration::from_secs(1));
-    track.add(&tree);
+    let track = track_of(&lines, &tree);
     assert_eq!(track.skipped, [("lock of 2 ranges".to_owned(), 1)].into());
     let trace = track.finish("captured", &[0; 32], &mut BTreeMap::new());
     let flags = trace.records.iter().filter_map(|record| match *record {
@@ -219,4 +222,30 @@ fn locks_of_cifs_are_replayed_with_their_flags() {
         _ => None,
     });
     assert_eq!(flags.collect::<Vec<_>>(), [0x11, 0x02, 0x12, 0x04]);
+}
+
+/// Those that use the open of the request before are sent in its frame.
+#[test]
+fn requests_of_a_compound_that_are_sent_one_by_one_wait_for_each_other() {
+    let tree = RecordedTree::new(vec![serde_json::from_str(r#"{"name":"share"}"#).unwrap()]);
+    let line = |number: u64, command: &str, handle, group| TraceLine {
+        path: Some(1),
+        handle: Some(handle),
+        group,
+        create: (command == "create").then(Box::default),
+        status: Some("STATUS_SUCCESS".to_owned()),
+        ..line_of(number, command)
+    };
+    let lines = vec![
+        line(1, "create", 1, None),
+        line(2, "create", 2, Some(7)),
+        line(3, "flush", 2, Some(7)),
+        line(4, "flush", 1, Some(7)),
+        line(5, "flush", 2, Some(7)),
+        line(6, "flush", 2, Some(8)),
+        line(7, "flush", 2, None),
+    ];
+    let track = track_of(&lines, &tree);
+    assert_eq!(track.of_lines.len(), 7);
+    assert_eq!(track.chained, [3, 4]);
 }
