@@ -357,10 +357,13 @@ fn not_replayed(line: &TraceLine, tree: &RecordedTree, status: NtStatus) -> Opti
     step::not_replayed(line, status).or_else(of_read_only)
 }
 
-/// Returns the names of a line.
+/// Returns the names of a line that its operation uses.
 fn names_of(line: &TraceLine, tree: &RecordedTree, status: NtStatus) -> StepNames {
     let path = |number: Option<u32>| number.and_then(|number| tree.path(number));
-    let directory = path(line.path).unwrap_or_default();
+    let is_of_cifs = line.command.starts_with("cifs_");
+    // Others of SMB2 have a handle.
+    let is_by_name = line.create.is_some() || is_of_cifs;
+    let directory = path(line.path.filter(|_| is_by_name)).unwrap_or_default();
     let pattern = line.pattern.clone().unwrap_or_default();
     // Nobody can say what a pattern with a hash in it matched.
     let is_hidden = tree.names == NameTreatment::Hash && pattern.contains(WILDCARDS);
@@ -371,7 +374,7 @@ fn names_of(line: &TraceLine, tree: &RecordedTree, status: NtStatus) -> StepName
     StepNames {
         to: path(line.to).unwrap_or_default(),
         // A listing of CIFS has no open directory.
-        pattern: if line.command.starts_with("cifs_") {
+        pattern: if is_of_cifs {
             format!("{directory}\\{pattern}")
         } else {
             pattern
