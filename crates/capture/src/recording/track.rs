@@ -153,6 +153,9 @@ impl Track {
                 self.of_lines.push(at..at + 1);
             }
         }
+        // Other tracks follow, each with names of its own.
+        self.builder.forget_names();
+        self.unopened = HashSet::new();
     }
 
     /// Returns whether the session has operations that are replayed.

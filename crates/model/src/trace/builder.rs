@@ -230,6 +230,12 @@ impl Builder {
         }
     }
 
+    /// Forgets what only further operations with names need. There are none.
+    pub fn forget_names(&mut self) {
+        self.paths.forget();
+        self.names.forget();
+    }
+
     /// Begins an episode. Episodes may run in any order.
     pub fn begin_episode(&mut self) {
         self.episodes.push(self.records.len() as u32);

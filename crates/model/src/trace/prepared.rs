@@ -89,6 +89,11 @@ impl Names {
         (self.nodes.len() - 1) as u32
     }
 
+    /// Forgets everything but the prepared names.
+    pub(super) fn forget(&mut self) {
+        self.nodes = Vec::new();
+    }
+
     /// Moves to the next record.
     pub(super) const fn pass(&mut self) {
         self.now += 1;

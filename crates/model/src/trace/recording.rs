@@ -273,7 +273,7 @@ mod tests {
 
     use super::*;
     use crate::operations::replay::Replays;
-    use crate::trace::{Builder, CreateDetail, Step, Verb};
+    use crate::trace::{Builder, CreateDetail, PreparedName, Step, Verb};
     use crate::workload::Replay;
 
     /// Makes a track of these steps, with a file of `bytes` before them.
@@ -321,6 +321,31 @@ mod tests {
         let details = trace.records.iter().map(|record| trace.detail(record));
         let expected = [None, Some(&detail(1)), Some(&detail(2)), None, None, None];
         assert_eq!(details.collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn a_track_may_forget_how_names_are_found_once_it_has_all_operations() {
+        let made = |forget: fn(&mut Builder)| {
+            let mut builder = Builder::of_capture_track(Duration::from_secs(1));
+            builder
+                .prepare("client1\\a", PreparedName::File(7))
+                .unwrap();
+            let create = Step::Create {
+                path: "client1\\b",
+                options: 0,
+                disposition: 2,
+                handle: 1,
+            };
+            let at = Some(Duration::ZERO);
+            builder.push(&create, NtStatus::SUCCESS, at).unwrap();
+            forget(&mut builder);
+            builder.finish("x".to_owned(), 1, [0; 32])
+        };
+        let (kept, forgotten) = (made(|_| {}), made(Builder::forget_names));
+        assert_eq!(kept.records.len(), 2);
+        assert_eq!(kept.records, forgotten.records);
+        assert_eq!(kept.prepared, forgotten.prepared);
+        assert!(kept.paths().eq(forgotten.paths()));
     }
 
     #[test]

@@ -46,6 +46,12 @@ impl Paths {
         Ok(path)
     }
 
+    /// Forgets what finds a path by its name.
+    pub(super) fn forget(&mut self) {
+        self.known = HashMap::new();
+        self.folded = HashMap::new();
+    }
+
     fn find_clean(&mut self, name: &str, names: &mut Names) -> (PathNumber, u32) {
         if let Some(&known) = self.known.get(name) {
             return known;
