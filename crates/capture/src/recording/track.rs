@@ -51,18 +51,15 @@ pub(super) struct Track {
 
 impl Track {
     pub(super) fn new(session: u32, lines: Range<u32>, lasts: Duration) -> Self {
-        // Memory for as many records as there are lines, once.
-        let mut builder = Builder::of_capture_track(lasts);
-        builder.reserve(lines.len());
         Self {
             session,
-            builder,
-            times: Vec::with_capacity(lines.len()),
+            builder: Builder::of_capture_track(lasts),
+            times: Vec::new(),
             chained: Vec::new(),
             group: None,
             last: None,
-            of_lines: Vec::with_capacity(lines.len()),
             lines,
+            of_lines: Vec::new(),
             closes: Vec::new(),
             failed: None,
             unopened: HashSet::new(),
@@ -95,6 +92,11 @@ impl Track {
     /// Adds all lines of the session, in the order of sending.
     pub(super) fn add(&mut self, lines: &PackedLines, tree: &RecordedTree) {
         self.open_unseen(lines, tree);
+        // Each line makes a record at most.
+        let most = self.lines.len();
+        self.builder.reserve(most);
+        self.times.reserve_exact(most);
+        self.of_lines.reserve_exact(most);
         let Range { start, end } = self.lines;
         let (mut own, mut several) = (TraceLine::default(), Vec::new());
         let mut next = start;

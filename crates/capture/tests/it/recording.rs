@@ -163,6 +163,38 @@ fn requests_whose_times_go_backwards_are_replayed_in_their_order() {
     assert_eq!((read.count, read.mean_ns), (1, 25));
 }
 
+/// Millions of requests are read, and kept until the replay ends.
+#[test]
+fn a_request_needs_little_memory_while_it_is_read_and_less_afterwards() {
+    const LINES: u64 = 20_000;
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), TREE_FILE, NAMES);
+    let lines = (1..=LINES).map(|number| {
+        let (at_ns, session) = (number * 100_000, 1 + number % 2);
+        let of_file = format!("\"session\":{session},\"path\":2,\"handle\":{session}");
+        let what = if number <= 2 {
+            r#""command":"create","create":{"share":7,"disposition":1}"#.to_owned()
+        } else {
+            let offset = number * 65_536;
+            format!("\"command\":\"read\",\"offset\":{offset},\"length\":65536,\"moved\":65536")
+        };
+        format!(
+            "{{\"number\":{number},\"at_ns\":{at_ns},\"took_ns\":90000,{of_file},\
+             \"flags\":0,\"status\":\"STATUS_SUCCESS\",{what}}}\n"
+        )
+    });
+    write(folder.path(), TRACE_FILE, &lines.collect::<String>());
+    let mut recording = None;
+    let used = allocation_counter::measure(|| {
+        recording = Some(read_recording(folder.path().to_str().unwrap()).unwrap());
+    });
+    let recording = recording.unwrap();
+    assert_eq!(recording.clients_per_copy(), 2);
+    assert_eq!(recording.summary().operations[&Verb::Read], LINES - 2);
+    assert!(used.bytes_max < 200 * LINES, "{used:?}");
+    assert!(used.bytes_current < 48 * LINES as i64, "{used:?}");
+}
+
 #[test]
 fn numbers_of_a_damaged_trace_may_be_as_large_as_they_can() {
     let folder = tempfile::tempdir().unwrap();

@@ -77,11 +77,11 @@ impl Builder {
         }
     }
 
-    /// Takes memory for this number of operations with their times.
-    pub fn reserve(&mut self, operations: usize) {
-        self.records.reserve_exact(operations);
-        self.ends.reserve_exact(operations);
-        self.times.reserve_exact(operations);
+    /// Takes memory for this number of further records with their times.
+    pub fn reserve(&mut self, records: usize) {
+        self.records.reserve_exact(records);
+        self.ends.reserve_exact(records);
+        self.times.reserve_exact(records);
     }
 
     /// Names the recorded user.
@@ -249,7 +249,9 @@ impl Builder {
     /// Builds the trace of all operations added. They come from `lines` lines of
     /// `source`.
     pub fn finish(mut self, source: String, lines: u64, digest: [u8; 32]) -> Trace {
-        for handle in self.handles.left() {
+        let left: Vec<_> = self.handles.left().collect();
+        self.reserve(left.len());
+        for handle in left {
             // This cannot fail. The status and the handle are known, and there is
             // room for one more record than a file may have.
             let _ = self.close_stale(handle);
