@@ -5,6 +5,7 @@
 //! and nobody without the capture can try names.
 
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use aws_lc_rs::{digest, hmac};
 use serde::{Deserialize, Serialize};
@@ -98,10 +99,14 @@ impl NameWriter {
         tag.as_ref().first_chunk().copied().unwrap_or_default()
     }
 
-    /// Returns the number that stands for a name, ignoring case.
-    pub(crate) fn number(&mut self, name: &str) -> u64 {
-        let hash = self.hash(&name.to_lowercase());
-        u64::from_be_bytes(*hash.first_chunk().unwrap_or(&[0; 8]))
+    /// Returns the number that stands for a name below another one, ignoring case. No output
+    /// depends on it, so it is found for each part of each path without the key.
+    fn number(&mut self, parent: NodeNumber, name: &str) -> u64 {
+        // From the first name on, the key stays the same.
+        self.key();
+        let mut hasher = DefaultHasher::new();
+        (parent, name.to_lowercase()).hash(&mut hasher);
+        hasher.finish()
     }
 
     /// Returns the name of a user or a share as it is written.
@@ -180,7 +185,7 @@ pub(crate) struct ListedName {
 /// The tree of names that the capture shows.
 #[derive(Default)]
 pub(crate) struct PathTable {
-    by_name: HashMap<(NodeNumber, u64), NodeNumber>,
+    by_name: HashMap<u64, NodeNumber>,
     pub(crate) nodes: Vec<PathNode>,
     /// Names that were not kept because there are too many.
     pub(crate) unkept: DistinctCount,
@@ -208,7 +213,7 @@ impl PathTable {
         name: &str,
         names: &mut NameWriter,
     ) -> Option<NodeNumber> {
-        let key = (parent.unwrap_or(0), names.number(name));
+        let key = names.number(parent.unwrap_or(0), name);
         if let Some(&known) = self.by_name.get(&key) {
             return Some(known);
         }
