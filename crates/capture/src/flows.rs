@@ -144,16 +144,17 @@ impl Flows {
         let is_opening = segment.is_syn && segment.acknowledged.is_none();
         if is_opening {
             self.reopen(key, end, segment.sequence, ledger);
-        } else if self.ended.contains_key(&key) {
-            // A late packet.
-            return;
         }
         let client = is_opening.then_some(end);
-        if !self.open.contains_key(&key) && self.open.len() >= OPEN_MAX {
+        let is_full = self.open.len() >= OPEN_MAX;
+        if is_full && !self.open.contains_key(&key) && !self.ended.contains_key(&key) {
             self.end_silent(ledger);
         }
+        // Most packets are of a connection that is open: one look-up is enough.
         let flow = match self.open.entry(key) {
             Entry::Occupied(entry) => entry.into_mut(),
+            // A late packet.
+            Entry::Vacant(_) if self.ended.contains_key(&key) => return,
             Entry::Vacant(entry) => entry.insert(Box::new(Flow::new(key, client))),
         };
         flow.last = at;
