@@ -158,12 +158,20 @@ impl MessageCutter {
                 CutterState::Foreign => return,
                 CutterState::First(_) => self.decide(bytes, at, sink),
                 CutterState::Prefix(prefix) => {
-                    let missing = (PREFIX_LEN - prefix.len()).min(bytes.len());
-                    prefix.extend_from_slice(&bytes[..missing]);
-                    if prefix.len() == PREFIX_LEN {
-                        self.begin_message();
+                    if prefix.is_empty()
+                        && let Some((whole, rest)) = bytes.split_first_chunk()
+                    {
+                        // The usual case: nothing is copied.
+                        self.begin_message(*whole);
+                        rest
+                    } else {
+                        let missing = (PREFIX_LEN - prefix.len()).min(bytes.len());
+                        prefix.extend_from_slice(&bytes[..missing]);
+                        if let Some(&whole) = prefix.first_chunk() {
+                            self.begin_message(whole);
+                        }
+                        &bytes[missing..]
                     }
-                    &bytes[missing..]
                 }
                 CutterState::Body(body) => {
                     let rest = body.add(bytes, at, sink);
@@ -205,12 +213,9 @@ impl MessageCutter {
         &bytes[taken..]
     }
 
-    /// Begins the message whose prefix is complete.
-    fn begin_message(&mut self) {
-        let CutterState::Prefix(bytes) = &self.state else {
-            return;
-        };
-        let [kind, a, b, c] = *bytes.first_chunk().unwrap_or(&[0xff; PREFIX_LEN]);
+    /// Begins the message with this prefix.
+    fn begin_message(&mut self, prefix_bytes: [u8; PREFIX_LEN]) {
+        let [kind, a, b, c] = prefix_bytes;
         let len = u32::from_be_bytes([0, a, b, c]) as usize;
         // 0x81 to 0x85: requests, answers and keep-alives of NetBIOS (RFC 1002 4.3).
         let is_session = matches!(kind, 0x81..=0x85) && len <= 1024;
