@@ -223,8 +223,7 @@ impl CaptureLedger {
         }
         request.line.took_ns = Some(took);
         request.line.moved = answer.moved;
-        request.line.status = Some(status_text(answer.status));
-        self.write(request);
+        self.write(request, Some(answer.status));
     }
 
     /// Ends a request that waited, and has no answer in the capture.
@@ -236,7 +235,7 @@ impl CaptureLedger {
                 self.tally.concurrency.answered(at, 0);
             }
         }
-        self.write(request);
+        self.write(request, None);
     }
 
     /// Ends a request that never has an answer.
@@ -244,7 +243,7 @@ impl CaptureLedger {
         if request.is_in_slice && is_worked_on(request.key) {
             self.tally.concurrency.answered(request.sent, 0);
         }
-        self.write(request);
+        self.write(request, None);
     }
 
     /// Ends a session that logged off.
@@ -278,12 +277,13 @@ impl CaptureLedger {
         }
     }
 
-    fn write(&mut self, mut request: OpenRequest) {
+    fn write(&mut self, mut request: OpenRequest, status: Option<u32>) {
         let is_wanted = self.trace.is_some() || self.distiller.is_some();
         if !request.is_in_slice || !is_wanted {
             return;
         }
         request.line.command = request.key.name();
+        request.line.status = status.map(status_text);
         request.line.session = request.session.map(|number| number + 1);
         if let Some(trace) = &mut self.trace {
             trace.write(&request.line);
