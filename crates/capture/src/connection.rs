@@ -83,8 +83,9 @@ pub(crate) struct SmbState {
     client: Option<End>,
     /// Number of the connection, once it has a message.
     pub(crate) number: Option<u32>,
-    /// By message id, which servers and clients count up.
-    pending: BTreeMap<u64, OpenRequest>,
+    /// By message id, which servers and clients count up. In boxes, because the map has room for
+    /// several, also when nothing waits.
+    pending: BTreeMap<u64, Box<OpenRequest>>,
     /// Sessions with requests here.
     sessions: BTreeSet<SessionNumber>,
     /// Answers that came before their requests.
@@ -165,7 +166,7 @@ impl SmbState {
             ledger.unanswered(oldest, at);
         }
         ledger.waiting += 1;
-        if let Some(old) = self.pending.insert(id, request) {
+        if let Some(old) = self.pending.insert(id, Box::new(request)) {
             ledger.unanswered(old, at);
         }
     }

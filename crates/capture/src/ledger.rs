@@ -207,7 +207,7 @@ impl CaptureLedger {
     }
 
     /// Ends a request that waited, with its answer.
-    pub(crate) fn answered(&mut self, mut request: OpenRequest, answer: FinalAnswer) {
+    pub(crate) fn answered(&mut self, mut request: Box<OpenRequest>, answer: FinalAnswer) {
         self.waiting -= 1;
         let took = answer.at.time_ns.saturating_sub(request.sent.time_ns);
         let moved = answer.moved.unwrap_or(0);
@@ -227,7 +227,7 @@ impl CaptureLedger {
     }
 
     /// Ends a request that waited, and has no answer in the capture.
-    pub(crate) fn unanswered(&mut self, request: OpenRequest, at: Moment) {
+    pub(crate) fn unanswered(&mut self, request: Box<OpenRequest>, at: Moment) {
         self.waiting -= 1;
         if request.is_in_slice {
             *self.tally.unanswered.entry(request.key).or_default() += 1;
@@ -243,7 +243,7 @@ impl CaptureLedger {
         if request.is_in_slice && is_worked_on(request.key) {
             self.tally.concurrency.answered(request.sent, 0);
         }
-        self.write(request, None);
+        self.write(Box::new(request), None);
     }
 
     /// Ends a session that logged off.
@@ -277,7 +277,7 @@ impl CaptureLedger {
         }
     }
 
-    fn write(&mut self, mut request: OpenRequest, status: Option<u32>) {
+    fn write(&mut self, mut request: Box<OpenRequest>, status: Option<u32>) {
         let is_wanted = self.trace.is_some() || self.distiller.is_some();
         if !request.is_in_slice || !is_wanted {
             return;

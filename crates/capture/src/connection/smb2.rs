@@ -188,7 +188,7 @@ impl Receiver<'_> {
     /// Ends a request with its final answer, and follows what it changes.
     fn conclude(
         &mut self,
-        mut request: OpenRequest,
+        mut request: Box<OpenRequest>,
         header: Smb2Header,
         ids: Smb2Ids,
         bytes: &[u8],
