@@ -85,6 +85,16 @@ impl StagePlace {
     pub fn end(&self) -> Duration {
         self.begin + self.length
     }
+
+    /// Returns how many clients are under load on average, if `clients` are at its end.
+    #[must_use]
+    pub fn mean_clients(&self, clients: u32) -> f64 {
+        let clients = f64::from(clients);
+        match self.unit {
+            StageUnit::Clients => f64::midpoint(self.from, clients),
+            StageUnit::Rate => clients,
+        }
+    }
 }
 
 impl Stages {

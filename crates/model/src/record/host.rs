@@ -15,6 +15,8 @@ pub struct HostRecord {
     pub name: String,
     /// Number of its clients.
     pub clients: u32,
+    /// How many of them were under load on average.
+    pub mean_clients: f64,
     /// Its operations of the workload that completed without error in the window.
     pub operations: u64,
     /// Application bytes that its clients read and wrote in the window.
@@ -70,6 +72,7 @@ impl HostRecord {
         Self {
             name: name.to_owned(),
             clients,
+            mean_clients: clients.into(),
             operations: ops.window_all().count(),
             bytes: ops.window_bytes(Direction::Read) + ops.window_bytes(Direction::Write),
             errors: ops.errors(),
@@ -77,23 +80,18 @@ impl HostRecord {
         }
     }
 
-    /// Returns this part of a whole load with what its `stage` has. All else is measured once for
-    /// the whole load.
+    /// Returns its part of a `stage` with what is measured once for the whole load.
     pub(super) fn in_stage(&self, stage: Self) -> Self {
         let machine_busy = stage.generator.and_then(|generator| generator.machine_busy);
         let generator = self.generator.clone();
         Self {
-            name: stage.name,
-            clients: stage.clients,
-            operations: stage.operations,
-            bytes: stage.bytes,
-            errors: stage.errors,
-            client: stage.client,
             generator: generator.map(|generator| GeneratorRecord {
                 machine_busy,
                 ..generator
             }),
-            ..*self
+            late: self.late,
+            clock: self.clock,
+            ..stage
         }
     }
 }

@@ -257,6 +257,14 @@ impl LoadPointRecord {
         self.invalid.is_none() && stages.all(|stage| stage.invalid.is_none())
     }
 
+    /// Returns how many clients were under load on average.
+    #[must_use]
+    pub fn mean_clients(&self) -> f64 {
+        let stage = self.stage.as_ref();
+        let of_stage = stage.map(|stage| stage.mean_clients(self.clients));
+        of_stage.unwrap_or_else(|| self.clients.into())
+    }
+
     /// Returns a load point of which nothing is known yet but its load.
     #[must_use]
     pub fn begun(clients: u32, rate: Option<Rate>, repeat: u32) -> Self {

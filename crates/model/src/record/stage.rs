@@ -59,6 +59,11 @@ pub struct StageMemory {
 }
 
 impl StageRecord {
+    /// Returns how long its clients were under load, summed over them, in seconds.
+    fn clients_s(&self) -> f64 {
+        self.place.mean_clients(self.clients) * self.window.as_secs_f64()
+    }
+
     /// Returns the clients that were lost before its end, or at an unknown time.
     fn lost(&self, all: &[Dropout]) -> Vec<Dropout> {
         let end = self.until.as_secs_f64();
@@ -81,6 +86,7 @@ pub struct PopulationStage {
 impl LoadPointRecord {
     /// Returns a load point for each stage, or this one if the load has none. What is measured
     /// once for the whole load, such as the log-ons and the state of the generator, is in each.
+    /// Waits are divided by the time of the clients.
     #[must_use]
     pub fn into_stages(mut self) -> Vec<Self> {
         let stages = std::mem::take(&mut self.stages);
@@ -88,12 +94,18 @@ impl LoadPointRecord {
             return vec![self];
         }
         let last = stages.len() - 1;
+        let clients_s: f64 = stages.iter().map(StageRecord::clients_s).sum();
         let points = stages.into_iter().enumerate().map(|(index, stage)| {
             let whole = self.invalid.clone();
             // A client that is lost lacks in the stages after that too.
             let lacks = !stage.lost(&self.dropouts).is_empty();
             let whole = whole.filter(|_| lacks || index == last);
-            self.of_stage(StageRecord {
+            let of_waits = if clients_s > 0.0 {
+                stage.clients_s() / clients_s
+            } else {
+                0.0
+            };
+            let stage = StageRecord {
                 invalid: stage.invalid.clone().or(whole),
                 // A client that is lost after the last one is in it.
                 until: if index == last {
@@ -102,14 +114,21 @@ impl LoadPointRecord {
                     stage.until
                 },
                 ..stage
-            })
+            };
+            self.part(stage, of_waits)
         });
         points.collect()
     }
 
-    /// Returns the load point of one of its stages.
+    /// Returns the load point of a stage that ended under load. How long its clients waited is
+    /// known only after the load.
     #[must_use]
     pub fn of_stage(&self, stage: StageRecord) -> Self {
+        self.part(stage, 0.0)
+    }
+
+    /// Returns the load point of a stage with this share of the waits, 0 to 1.
+    fn part(&self, stage: StageRecord, of_waits: f64) -> Self {
         let interval = self.series.interval.as_secs().max(1);
         let from = (stage.place.begin.as_secs() / interval) as usize;
         let intervals = from..(stage.place.end().as_secs() / interval) as usize;
@@ -128,10 +147,17 @@ impl LoadPointRecord {
             ops: of_stage.ops,
         });
         let populations: Vec<_> = populations.collect();
+        let mean_clients = stage.place.mean_clients(stage.clients);
         let hosts = stage.hosts.into_iter().map(|part| {
             let whole = self.hosts.iter().find(|host| host.name == part.name);
             match whole {
-                Some(whole) => whole.in_stage(part),
+                Some(whole) => whole.in_stage(HostRecord {
+                    mean_clients: mean_clients * f64::from(whole.clients)
+                        / f64::from(self.clients.max(1)),
+                    credit_starved: whole.credit_starved.mul_f64(of_waits),
+                    held_back: whole.held_back.mul_f64(of_waits),
+                    ..part
+                }),
                 None => part,
             }
         });
@@ -165,6 +191,8 @@ impl LoadPointRecord {
             ops: stage.ops,
             stage: Some(stage.place),
             memory: Some(stage.memory),
+            credit_starved: self.credit_starved.mul_f64(of_waits),
+            held_back: self.held_back.mul_f64(of_waits),
             ..self.clone()
         }
     }

@@ -83,14 +83,19 @@ impl LatenessDoc {
 }
 
 /// Returns a wait in seconds, summed over clients, as a share of their time.
-pub(crate) fn share_of_time(wait_s: f64, clients: u32, window_s: f64) -> f64 {
-    per(wait_s, window_s * f64::from(clients))
+pub(crate) fn share_of_time(wait_s: f64, clients: f64, window_s: f64) -> f64 {
+    per(wait_s, window_s * clients)
 }
 
 impl From<&LoadPointRecord> for GeneratorDoc {
     fn from(record: &LoadPointRecord) -> Self {
         let waits = [record.credit_starved, record.held_back];
-        Self::of(&record.generator, waits, record.window, record.clients)
+        Self::of(
+            &record.generator,
+            waits,
+            record.window,
+            record.mean_clients(),
+        )
     }
 }
 
@@ -99,7 +104,7 @@ impl GeneratorDoc {
     pub(crate) fn of_host(host: &HostRecord, window: Duration) -> Option<Self> {
         let waits = [host.credit_starved, host.held_back];
         let generator = host.generator.as_ref()?;
-        Some(Self::of(generator, waits, window, host.clients))
+        Some(Self::of(generator, waits, window, host.mean_clients))
     }
 
     /// Returns a generator whose clients were held up for these times, without credits and
@@ -108,7 +113,7 @@ impl GeneratorDoc {
         generator: &GeneratorRecord,
         waits: [Duration; 2],
         window: Duration,
-        clients: u32,
+        clients: f64,
     ) -> Self {
         let share =
             |wait: Duration| share_of_time(wait.as_secs_f64(), clients, window.as_secs_f64());

@@ -231,10 +231,11 @@ pub struct LoadPointDoc {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub wrong_data: Vec<WrongPlace>,
     /// Seconds of the window, summed over clients, in which a request was due but
-    /// the server had not granted a credit for it.
+    /// the server had not granted a credit for it. Stages divide those of the whole load by the
+    /// time of their clients.
     pub credit_starved_s: f64,
     /// Seconds of the window, summed over clients, in which a request was due but
-    /// earlier ones still waited for the socket.
+    /// earlier ones still waited for the socket. Stages divide them as they do `credit_starved_s`.
     pub held_back_s: f64,
     /// The command that was run before the load point. Absent if there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]

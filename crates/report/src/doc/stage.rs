@@ -37,6 +37,14 @@ pub enum StageUnitDoc {
 }
 
 impl LoadPointDoc {
+    /// Returns how many clients were under load on average.
+    pub(crate) fn mean_clients(&self) -> f64 {
+        let clients = f64::from(self.clients);
+        let of_clients = |stage: &&StageDoc| stage.unit == Named::Known(StageUnitDoc::Clients);
+        let stage = self.stage.as_ref().filter(of_clients);
+        stage.map_or(clients, |stage| f64::midpoint(stage.from, clients))
+    }
+
     /// Returns why the load was not steady, if it was not. A load that changes along a line is
     /// not meant to be steady.
     pub(crate) fn unsteady(&self) -> Option<&SteadyDoc> {

@@ -37,7 +37,7 @@ pub(super) fn generator(parts: &[PartPoint<'_>], waits: &ClientWaits) -> Generat
     let shared_cpus = finding(parts, |generator| generator.shared_cpus.as_deref());
     let shared_cpus = shared_cpus.filter(|_| !limited);
     let back_pressure = finding(parts, |generator| generator.back_pressure.as_deref());
-    let share = |wait_s: f64| share_of_time(wait_s, waits.clients, waits.window_s);
+    let share = |wait_s: f64| share_of_time(wait_s, waits.clients.into(), waits.window_s);
     GeneratorDoc {
         limited,
         reason: finding(parts, |generator| generator.reason.as_deref()),

@@ -9,7 +9,7 @@ use smbench_model::setting::DETAILS;
 
 use super::in_flight::{in_words, waiting};
 use super::wrap::wrapped;
-use crate::doc::{LoadPointDoc, OldReason, RunDoc};
+use crate::doc::{LoadPointDoc, OldReason, RunDoc, share_of_time};
 use crate::load::Load;
 use crate::replayed::Replayed;
 use crate::units::{counted, latency, percent, plain};
@@ -289,14 +289,13 @@ const WAIT_WORTH_TELLING: f64 = 0.01;
 
 /// Returns a wait in seconds, summed over clients, as a share of their time; `None`
 /// if it is negligible.
-fn share_of_time(point: &LoadPointDoc, wait_s: f64) -> Option<f64> {
-    let share = wait_s / (f64::from(point.clients) * point.window_s);
-    // A window of length 0 has no waits.
-    (share > WAIT_WORTH_TELLING && point.window_s > 0.0).then_some(share)
+fn share_of_waits(point: &LoadPointDoc, wait_s: f64) -> Option<f64> {
+    let share = share_of_time(wait_s, point.mean_clients(), point.window_s);
+    (share > WAIT_WORTH_TELLING).then_some(share)
 }
 
 fn starved(point: &LoadPointDoc, doc: &RunDoc) -> Option<Finding> {
-    let share = share_of_time(point, point.credit_starved_s)?;
+    let share = share_of_waits(point, point.credit_starved_s)?;
     let reason = match doc.plan.sessions.credits {
         Some(cap) => format!(
             "no connection used more than {}",
@@ -317,7 +316,7 @@ fn held_back(point: &LoadPointDoc) -> Option<Finding> {
     let generator = point.generator.as_ref();
     let share = match generator {
         Some(generator) if generator.back_pressure.is_some() => generator.held_back_share,
-        _ => share_of_time(point, point.held_back_s)?,
+        _ => share_of_waits(point, point.held_back_s)?,
     };
     let has_cpus =
         generator.is_none_or(|generator| !generator.limited && generator.shared_cpus.is_none());

@@ -10,6 +10,7 @@ use smbench_model::record::{
 };
 use smbench_model::stages::Stages;
 use smbench_protocol::NtStatus;
+use smbench_report::text::cautions;
 use smbench_report::{RunDoc, Threshold};
 
 use crate::samples::{book, document, point, run};
@@ -19,11 +20,16 @@ const ROWS: u32 = 10;
 /// Returns a soak of ten rows of a second, after a ramp of two seconds.
 fn soak(change: impl Fn(u32, &mut StageRecord)) -> LoadPointRecord {
     let stages = Stages::soak(8, Duration::from_secs(ROWS.into())).unwrap();
+    staged(&stages, change)
+}
+
+/// Returns a load of at most 8 clients with these stages, after a ramp of two seconds.
+fn staged(stages: &Stages, change: impl Fn(u32, &mut StageRecord)) -> LoadPointRecord {
     let whole = point(8, 1, 400);
     let row = |place: smbench_model::stages::StagePlace| {
         let mut row = StageRecord {
             place,
-            clients: 8,
+            clients: place.to as u32,
             until: Duration::from_secs(2) + place.end(),
             window: place.length,
             window_opened: SystemTime::UNIX_EPOCH,
@@ -123,6 +129,55 @@ fn hosts_of_a_stage_have_what_they_did_in_it() {
         let generator = host.generator.as_ref().unwrap();
         assert_eq!(generator.machine_busy, Some(0.5));
         assert!(generator.limited.is_some());
+    }
+}
+
+/// Each stage has its part of the waits, also one that ends without a client.
+#[test]
+fn waits_of_a_load_are_divided_by_the_time_of_the_clients() {
+    // 16, 32 and 8 seconds of clients.
+    let stages: Stages = "4s:8,4s:8,2s:0".parse().unwrap();
+    let whole = LoadPointRecord {
+        credit_starved: Duration::from_millis(5600),
+        held_back: Duration::from_millis(2800),
+        hosts: vec![HostRecord {
+            name: "node1".to_owned(),
+            clients: 4,
+            credit_starved: Duration::from_millis(1400),
+            generator: Some(GeneratorRecord::default()),
+            ..HostRecord::default()
+        }],
+        ..staged(&stages, |_, row| {
+            row.hosts = vec![HostRecord {
+                name: "node1".to_owned(),
+                clients: row.clients / 2,
+                ..HostRecord::default()
+            }];
+        })
+    };
+    let mut record = run(vec![point(8, 1, 400)]);
+    record.load_points = whole.into_stages();
+    record.plan.work.stages = Some(stages);
+    let doc = document(&record);
+    let near = |value: f64, expected: f64| (value - expected).abs() < 1e-6;
+    for (row, starved_s) in doc.load_points.iter().zip([1.6, 3.2, 0.8]) {
+        assert!(near(row.credit_starved_s, starved_s), "{starved_s}");
+        assert!(near(row.held_back_s, starved_s / 2.0), "{starved_s}");
+        let generator = row.generator.as_ref().unwrap();
+        assert!(near(generator.credit_starved_share, 0.1), "{starved_s}");
+        assert!(near(generator.held_back_share, 0.05), "{starved_s}");
+        let of_host = row.hosts[0].generator.as_ref().unwrap();
+        assert!(near(of_host.credit_starved_share, 0.05), "{starved_s}");
+    }
+    let cautions = cautions(&doc);
+    for words in [
+        "sockets took no more 5 % of the clients' time",
+        "10 % of the clients' time: the server granted too few",
+    ] {
+        assert!(
+            cautions.iter().any(|line| line.contains(words)),
+            "{cautions:?}"
+        );
     }
 }
 
