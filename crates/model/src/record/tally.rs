@@ -212,6 +212,16 @@ impl Tally {
         self.incidents.churn.as_deref()
     }
 
+    /// Adds the clients that were away, and the silent connections, at the end of the stage
+    /// before.
+    pub fn continue_churn(&mut self, before: &Self) {
+        if let Some(before) = before.churn() {
+            let churn = self.incidents.churn.get_or_insert_default();
+            churn.silent_before = before.silent_at_end();
+            churn.away_before = before.away_at_end();
+        }
+    }
+
     /// Returns the data that was found wrong, by kind.
     #[must_use]
     pub const fn faults(&self) -> DataFaults {

@@ -6,18 +6,18 @@ use smbench_model::record::ChurnRecord;
 
 use crate::latency::{Hdr, LatencyDoc, pool};
 
-/// The clients that left and came back. It counts the whole load point, ramps included.
+/// The clients that left and came back. It counts the whole load point or stage, ramps included.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ChurnDoc {
     /// Number of times that a client left.
     pub left: u64,
     /// Number of those without a LOGOFF.
     pub vanished: u64,
-    /// Number of connections that were open and silent when the load ended.
+    /// Number of connections that were open and silent when the load or the stage ended.
     pub silent: u64,
     /// Number of times that a client came back.
     pub back: u64,
-    /// Number of clients that were away when the load ended.
+    /// Number of clients that were away when the load or the stage ended.
     pub not_back: u64,
     /// Time that each session took to connect and log on again; `null` if none did.
     pub log_on_ns: Option<LatencyDoc>,
@@ -32,9 +32,9 @@ impl From<&ChurnRecord> for ChurnDoc {
         Self {
             left: record.left,
             vanished: record.vanished,
-            silent: record.silent.saturating_sub(record.silent_ended),
+            silent: record.silent_at_end(),
             back: record.back,
-            not_back: record.left.saturating_sub(record.back),
+            not_back: record.away_at_end(),
             log_on_ns: LatencyDoc::of(&log_on),
             log_on_hdr: (!log_on.is_empty()).then(|| Hdr::from(&*log_on)),
         }

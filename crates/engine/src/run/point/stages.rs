@@ -230,11 +230,14 @@ impl<'a> StageRows<'a> {
                 .and_then(|_| tcp::between(tcp_opening, tcp_closing))
         });
         let StageSums {
-            all,
+            mut all,
             own,
             populations,
             hosts,
         } = sums;
+        if let Some(before) = self.records.last() {
+            all.continue_churn(&before.ops);
+        }
         let work = &self.context.plan.work;
         let clients = self.clients_at(place.to);
         let populations = clients.iter().zip(populations);

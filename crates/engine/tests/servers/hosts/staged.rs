@@ -225,6 +225,7 @@ fn rows_of_a_soak_have_the_churn_of_all_hosts() {
     });
     // Each client leaves twice in a row.
     options.sessions.churn = Some("200%/s".parse().unwrap());
+    options.sessions.vanish = Some("100%".parse().unwrap());
     let plan = plan_of(&profile::load("read-4k").unwrap(), &options, &server);
     let all = measured(&plan, &plan);
     assert_eq!(all.stages.len(), 3);
@@ -235,6 +236,10 @@ fn rows_of_a_soak_have_the_churn_of_all_hosts() {
         assert_eq!(churn.log_on.get().len(), churn.back);
         of_all.left += churn.left;
         of_all.back += churn.back;
+        assert_eq!(churn.away_at_end(), of_all.left - of_all.back, "{at}");
+        of_all.silent += churn.silent;
+        of_all.silent_ended += churn.silent_ended;
+        assert_eq!(churn.silent_at_end(), of_all.silent_at_end(), "{at}");
         let lefts = all.parts.iter().map(|part| part[at].ops.churn());
         let lefts = lefts.map(|churn| churn.map_or(0, |churn| churn.left));
         for (sum, left) in of_others.iter_mut().zip(lefts) {
@@ -242,6 +247,7 @@ fn rows_of_a_soak_have_the_churn_of_all_hosts() {
         }
     }
     assert!(of_all.back <= of_all.left && of_all.left <= 6 * 7);
+    assert!(of_all.silent > 0);
     assert!(of_others.iter().all(|left| *left > 0), "{of_others:?}");
     assert!(of_all.left > of_others.iter().sum::<u64>());
 }
