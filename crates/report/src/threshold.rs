@@ -198,6 +198,19 @@ impl ThresholdValue {
     }
 }
 
+/// Returns whether a load point of the plan has this number of clients. Stages have those at
+/// their end.
+fn has_clients(plan: &Plan, clients: u32) -> bool {
+    let work = &plan.work;
+    match &work.stages {
+        None => work.load_points().contains(&clients),
+        Some(stages) => {
+            let mut ends = stages.places().map(|place| work.all_clients_at(place.to));
+            ends.any(|end| end == clients)
+        }
+    }
+}
+
 /// Returns the failed operations of a row as a share of all, in percent.
 fn error_share(row: &CurveRow<'_>, op: Option<&str>) -> Option<f64> {
     let passes = row.passes.iter().chain(&row.invalid);
@@ -247,7 +260,7 @@ impl Threshold {
             return Err(self.not_measured(reason));
         }
         match self.place {
-            At::Clients(clients) if !plan.work.load_points().contains(&clients) => {
+            At::Clients(clients) if !has_clients(plan, clients) => {
                 let clients = counted(clients.into(), "client");
                 Err(self.not_measured(format!("no load point has {clients}")))
             }
@@ -282,7 +295,9 @@ impl Threshold {
             ThresholdValue::Event(value) => value.grows(),
             _ => false,
         };
-        let is_final = judged.failed && (grows || self.is_placed());
+        // A stage that stays at its level may come after one that leads there.
+        let may_stay = self.side == LimitSide::Below && doc.plan.stages.is_some();
+        let is_final = judged.failed && (grows || self.is_placed() && !may_stay);
         // Another load point might have been the peak, or the worst one.
         if doc.outcome == OutcomeDoc::Complete || is_final {
             judged

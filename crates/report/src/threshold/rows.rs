@@ -14,13 +14,15 @@ impl Threshold {
         curve: &'b Curve<'a>,
     ) -> Result<Vec<&'b CurveRow<'a>>, String> {
         match self.place {
-            At::Usual if self.is_of_errors() || matches!(self.value, ThresholdValue::Event(_)) => {
-                Ok(curve.rows.iter().collect())
-            }
+            At::Usual if self.is_of_all() => Ok(curve.rows.iter().collect()),
             At::Clients(clients) => {
-                let row = curve.rows.iter().find(|row| row.clients == clients);
-                let none = || format!("no load point has {}", counted(clients.into(), "client"));
-                Ok(vec![row.ok_or_else(none)?])
+                let rows = curve.rows.iter().filter(|row| row.clients == clients);
+                let rows: Vec<_> = rows.collect();
+                if rows.is_empty() {
+                    let clients = counted(clients.into(), "client");
+                    return Err(format!("no load point has {clients}"));
+                }
+                Ok(self.judged_at(rows))
             }
             At::Usual if self.is_of_each(pacing, curve) => {
                 Ok(curve.rows.iter().filter(|row| row.is_quotable()).collect())
@@ -30,6 +32,25 @@ impl Threshold {
                 Ok(vec![peak.ok_or("no load point is valid")?])
             }
         }
+    }
+
+    /// Returns whether rows that are not valid have the value too.
+    const fn is_of_all(&self) -> bool {
+        self.is_of_errors() || matches!(self.value, ThresholdValue::Event(_))
+    }
+
+    /// Returns those of the rows of one number of clients that count. A stage that leads there is
+    /// not yet at a lower limit, if another one stays there.
+    fn judged_at<'a, 'b>(&self, rows: Vec<&'b CurveRow<'a>>) -> Vec<&'b CurveRow<'a>> {
+        let is_of_all = self.is_of_all();
+        let rows = those_of(rows, |row| is_of_all || row.is_quotable());
+        if self.side == LimitSide::Above {
+            return rows;
+        }
+        those_of(rows, |row| {
+            let stage = row.load().stage;
+            stage.is_none_or(|stage| stage.from == stage.to)
+        })
     }
 
     /// Returns whether the value is judged at each load point. Values of a run at a rate are, and
@@ -44,4 +65,15 @@ impl Threshold {
         };
         is_of_streams || self.side == LimitSide::Above || levels.all(|level| level == first)
     }
+}
+
+/// Returns the rows that count, or all if none does.
+fn those_of<'a, 'b>(
+    mut rows: Vec<&'b CurveRow<'a>>,
+    counts: impl Fn(&CurveRow<'_>) -> bool,
+) -> Vec<&'b CurveRow<'a>> {
+    if rows.iter().any(|row| counts(row)) {
+        rows.retain(|row| counts(row));
+    }
+    rows
 }

@@ -6,7 +6,7 @@ use smbench_model::Nanos;
 use smbench_model::kind::OpKind;
 use smbench_model::record::{
     Dropout, GeneratorRecord, HostRecord, LoadPointRecord, OperationFailure, Phase, Punctuality,
-    StageMemory, StageRecord,
+    RunRecord, StageMemory, StageRecord,
 };
 use smbench_model::stages::Stages;
 use smbench_protocol::NtStatus;
@@ -53,11 +53,33 @@ fn staged(stages: &Stages, change: impl Fn(u32, &mut StageRecord)) -> LoadPointR
     }
 }
 
+/// Returns the run of a load with these stages.
+fn staged_run(whole: LoadPointRecord, stages: Stages) -> RunRecord {
+    let mut record = run(vec![point(8, 1, 400)]);
+    record.load_points = whole.into_stages();
+    record.plan.work.stages = Some(stages);
+    record
+}
+
 /// Returns the document of a soak.
 fn doc(whole: LoadPointRecord) -> RunDoc {
-    let mut record = run(whole.into_stages());
-    record.plan.work.stages = Stages::soak(8, Duration::from_secs(ROWS.into())).ok();
-    document(&record)
+    let stages = Stages::soak(8, Duration::from_secs(ROWS.into())).unwrap();
+    document(&staged_run(whole, stages))
+}
+
+/// Returns the outcome of a condition as it is printed.
+fn words(doc: &RunDoc, condition: &str) -> String {
+    let threshold: Threshold = condition.parse().unwrap();
+    threshold.judge(doc).to_string()
+}
+
+/// Adds slow reads to the operations of a stage.
+fn slow_down(row: &mut StageRecord) {
+    for _ in 0..100 {
+        book(&mut row.ops, Phase::Window, |recorder| {
+            recorder.success(OpKind::Read, 4096, Nanos(80_000_000));
+        });
+    }
 }
 
 fn valid(doc: &RunDoc) -> Vec<bool> {
@@ -155,10 +177,7 @@ fn waits_of_a_load_are_divided_by_the_time_of_the_clients() {
             }];
         })
     };
-    let mut record = run(vec![point(8, 1, 400)]);
-    record.load_points = whole.into_stages();
-    record.plan.work.stages = Some(stages);
-    let doc = document(&record);
+    let doc = document(&staged_run(whole, stages));
     let near = |value: f64, expected: f64| (value - expected).abs() < 1e-6;
     for (row, starved_s) in doc.load_points.iter().zip([1.6, 3.2, 0.8]) {
         assert!(near(row.credit_starved_s, starved_s), "{starved_s}");
@@ -208,25 +227,62 @@ fn errors_drift_though_their_rows_are_not_valid() {
 fn each_row_of_a_soak_is_judged() {
     let slow = doc(soak(|number, row| {
         if number == 4 {
-            for _ in 0..100 {
-                book(&mut row.ops, Phase::Window, |recorder| {
-                    recorder.success(OpKind::Read, 4096, Nanos(80_000_000));
-                });
-            }
+            slow_down(row);
         }
     }));
-    let words = |condition: &str| {
-        let threshold: Threshold = condition.parse().unwrap();
-        threshold.judge(&slow).to_string()
-    };
     // The row with the slow reads has the highest rate, and is not the worst in that.
+    for (condition, expected) in [
+        (
+            "p99 > 50ms",
+            "failed   p99 > 50ms: 80.0 ms at stage 4 (8 clients)",
+        ),
+        (
+            "p99 at 8 > 50ms",
+            "failed   p99 at 8 > 50ms: 80.0 ms at stage 4 (8 clients)",
+        ),
+        (
+            "ops/s < 5011",
+            "failed   ops/s < 5011: 5010 at stage 1 (8 clients)",
+        ),
+    ] {
+        assert_eq!(words(&slow, condition), expected);
+    }
+}
+
+/// The stage that leads to a number of clients has it at its end.
+#[test]
+fn each_stage_with_the_clients_of_a_condition_is_judged() {
+    let stages: Stages = "2s:4,6s:8,2s:8".parse().unwrap();
+    let whole = staged(&stages, |number, row| {
+        if number == 3 {
+            slow_down(row);
+        }
+    });
+    let record = staged_run(whole, stages);
+    let doc = document(&record);
+    for (condition, expected) in [
+        (
+            "p99 at 8 > 50ms",
+            "failed   p99 at 8 > 50ms: 80.0 ms at stage 3 (8 clients)",
+        ),
+        // It takes 6 s to get there, with 835 operations per second.
+        (
+            "ops/s at 8 < 1000",
+            "passed   ops/s at 8 < 1000: 2555 at stage 3 (8 clients)",
+        ),
+        (
+            "ops/s at 4 < 1000",
+            "passed   ops/s at 4 < 1000: 2505 at stage 1 (0 to 4 clients)",
+        ),
+    ] {
+        let threshold: Threshold = condition.parse().unwrap();
+        threshold.check(&record.plan).unwrap();
+        assert_eq!(words(&doc, condition), expected);
+    }
+    let nowhere: Threshold = "p99 at 6 > 50ms".parse().unwrap();
     assert_eq!(
-        words("p99 > 50ms"),
-        "failed   p99 > 50ms: 80.0 ms at stage 4 (8 clients)"
-    );
-    assert_eq!(
-        words("ops/s < 5011"),
-        "failed   ops/s < 5011: 5010 at stage 1 (8 clients)"
+        nowhere.check(&record.plan).unwrap_err().to_string(),
+        "'p99 at 6 > 50ms' cannot be judged: no load point has 6 clients"
     );
 }
 
