@@ -6,9 +6,10 @@ use smbench_model::load::LoadModel;
 use smbench_model::plan::Plan;
 use smbench_model::progress::MeasuredInterval;
 use smbench_model::record::{OpRecord, Recorder};
+use smbench_model::stages::StagesPurpose;
 
 use super::{Threshold, ThresholdValue};
-use crate::compare::At;
+use crate::compare::{At, LimitSide};
 use crate::doc::ConditionDoc;
 use crate::latency::LatencyDoc;
 use crate::metric::Metric;
@@ -27,6 +28,8 @@ pub struct UnfinishedPoint {
     earlier_errors: u64,
     /// Whether conditions without a place mean every load point.
     stands_for_run: bool,
+    /// Whether the load follows lines, so that what is measured so far is of many levels.
+    follows_lines: bool,
 }
 
 impl UnfinishedPoint {
@@ -35,7 +38,9 @@ impl UnfinishedPoint {
     pub fn of(plan: &Plan) -> Self {
         let mut populations = plan.work.populations.iter();
         let is_paced = populations.all(|one| !matches!(one.load, LoadModel::Closed { .. }));
+        let stages = plan.work.stages.as_ref();
         Self {
+            follows_lines: stages.is_some_and(|stages| stages.purpose == StagesPurpose::Lines),
             stands_for_run: is_paced || plan.work.load_points().len() == 1,
             ..Self::default()
         }
@@ -76,6 +81,11 @@ impl Threshold {
     pub fn can_abort(&self, point: &UnfinishedPoint) -> bool {
         if self.population.is_some() {
             // Intervals do not tell the populations apart.
+            return false;
+        }
+        // A mean over levels beyond an upper limit is beyond it at one of them.
+        let is_of_a_level = self.is_placed() || self.side == LimitSide::Below;
+        if point.follows_lines && is_of_a_level {
             return false;
         }
         match (self.value, self.place) {

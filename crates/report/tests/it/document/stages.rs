@@ -4,6 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use smbench_model::Nanos;
 use smbench_model::kind::OpKind;
+use smbench_model::plan::Plan;
 use smbench_model::record::{
     Dropout, GeneratorRecord, HostRecord, LoadPointRecord, OperationFailure, Phase, Punctuality,
     RunRecord, StageMemory, StageRecord,
@@ -11,6 +12,7 @@ use smbench_model::record::{
 use smbench_model::stages::Stages;
 use smbench_protocol::NtStatus;
 use smbench_report::text::cautions;
+use smbench_report::threshold::UnfinishedPoint;
 use smbench_report::{RunDoc, Threshold};
 
 use crate::samples::{book, document, point, run};
@@ -284,6 +286,30 @@ fn each_stage_with_the_clients_of_a_condition_is_judged() {
         nowhere.check(&record.plan).unwrap_err().to_string(),
         "'p99 at 6 > 50ms' cannot be judged: no load point has 6 clients"
     );
+}
+
+/// What a load of many levels has measured so far is at no level.
+#[test]
+fn lower_limits_and_places_decide_nothing_while_a_load_follows_lines() {
+    let mut plan = run(vec![point(8, 1, 400)]).plan;
+    let decided = |plan: &Plan| {
+        let point = UnfinishedPoint::of(plan);
+        [
+            "p99 > 50ms",
+            "errors > 0",
+            "ops/s < 4000",
+            "p99 at 8 > 50ms",
+        ]
+        .map(|condition| {
+            let threshold: Threshold = condition.parse().unwrap();
+            threshold.can_abort(&point)
+        })
+    };
+    assert_eq!(decided(&plan), [true; 4]);
+    plan.work.stages = Some("2s:4,6s:8,2s:8".parse().unwrap());
+    assert_eq!(decided(&plan), [true, true, false, false]);
+    plan.work.stages = Some(Stages::soak(8, Duration::from_secs(10)).unwrap());
+    assert_eq!(decided(&plan), [true; 4]);
 }
 
 /// Two soaks are two series over the same time, of which no order of values tells a trend.
