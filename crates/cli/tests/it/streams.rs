@@ -12,7 +12,8 @@ const SHORT: [&str; 7] = [
     "-p=./stream.toml",
     "--duration=1s",
     "--ramp-up=500ms",
-    "--ramp-down=100ms",
+    // Longer than the buffers, so that each frame has its instant before the load ends.
+    "--ramp-down=200ms",
     "--threads=2",
     "--out=results",
     "--json=-",

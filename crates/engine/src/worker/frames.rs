@@ -33,6 +33,11 @@ impl Frames {
         }))
     }
 
+    /// Returns the time from when a frame is due to its instant.
+    pub(super) const fn buffered(&self) -> Nanos {
+        self.buffered
+    }
+
     /// Ends the gap since the last frame, because the stream is not shown for a while.
     pub(super) const fn rest(&mut self) {
         self.shown = None;

@@ -97,6 +97,24 @@ fn a_stall_longer_than_the_buffer_makes_frames_late() {
     assert_eq!(frames.ahead_min, Some(Nanos(0)));
 }
 
+/// Frames that wait for others when the load ends are not late before their instants. The server
+/// is too slow for the stream, whose buffer lasts longer than the load.
+#[test]
+fn frames_that_wait_when_the_load_ends_are_not_late_before_their_instants() {
+    let server = EmbeddedServer::start(EmbeddedOptions {
+        pace: ServicePace::OneByOne(Duration::from_millis(50)),
+        ..EmbeddedOptions::default()
+    })
+    .unwrap();
+    let profile = "stream = { frame = \"4KiB\", fps = 40, read_ahead = 1000 }";
+    let target = target(&server.url(), server.password());
+    let frames = run(profile, clients(1), target).punctuality.frames;
+    // 35 of 70 frames begin, of which the first 20 are due in the ramp.
+    assert!(frames.frames < 40, "{frames:?}");
+    assert_eq!((frames.late, frames.missing), (0, 0), "{frames:?}");
+    assert_eq!(frames.streams_late, 0, "{frames:?}");
+}
+
 /// Frames are larger than a request of the server, are written and read back, and are files.
 #[test]
 fn samba_reads_and_writes_frames_in_several_requests() {

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use crate::Nanos;
 
 /// Frames that were due in the window, so that their operations could begin. It does not matter
-/// when they were done.
+/// when they were done. Those that had not begun when the load ended, and whose instants came
+/// after that, are left out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FrameTally {
     /// The number of frames.

@@ -46,7 +46,8 @@ impl From<&FrameStream> for StreamDoc {
 /// when they were done. A frame has its instant `read_ahead_frames` frame times after it is due.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StreamsDoc {
-    /// Number of frames.
+    /// Number of frames, without those that had not begun when the load ended and whose instants
+    /// came after that.
     pub frames: u64,
     /// Frames that were not done by their instants, with those that never were.
     pub late: u64,

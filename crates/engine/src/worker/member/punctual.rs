@@ -105,9 +105,11 @@ impl<S> Member<S> {
     }
 
     /// Discards all actions that were due before the load ended at `end` and have
-    /// not been served.
+    /// not been served. Frames whose instants are later still had time, and are left out.
     pub(crate) fn give_up_rest(&mut self, end: Nanos) {
-        self.give_up_before(end, end);
+        let frames = self.frames.as_ref();
+        let buffered = frames.map_or(Nanos(0), |frames| frames.buffered());
+        self.give_up_before(end.since(buffered), end);
         let (open, close) = self.window;
         if let Pace::Recorded(instants) = &self.pace
             && let Some((count, first)) = instants.left_between(open, close.min(end))
