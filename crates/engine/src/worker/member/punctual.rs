@@ -148,8 +148,10 @@ impl<S> Member<S> {
         let waited = waited.filter(|_| self.window.1 <= now);
         let is_in_flight = waited.is_some();
         if is_in_flight {
-            let longest = &mut self.punctuality.in_flight_max;
-            *longest = (*longest).max(now.since(slot.sent));
+            let took = now.since(slot.sent);
+            self.note(self.window.1, |counts| {
+                counts.in_flight_max = counts.in_flight_max.max(took);
+            });
         }
         if !self.is_paced {
             if is_in_flight {

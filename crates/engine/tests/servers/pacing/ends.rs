@@ -5,13 +5,16 @@ use std::thread;
 use std::time::Duration;
 
 use smbench_engine::Cancel;
-use smbench_engine::run::{Observer, Progress, execute};
+use smbench_engine::run::{Observer, Progress, Unobserved, execute};
 use smbench_lab::{EmbeddedOptions, EmbeddedServer};
+use smbench_model::Nanos;
 use smbench_model::kind::OpKind;
 use smbench_model::record::{Outcome, RunRecord};
 use smbench_model::spec::{RunOptions, WorkSpec};
+use smbench_protocol::header::Command;
 
 use super::{HANG, options, run};
+use crate::hostile::relay::{Of, Reaction, Relay, Script};
 use crate::support::{plan, target};
 
 /// The end of the window is known while it is open. Each operation still counts once, in
@@ -40,6 +43,39 @@ fn a_window_ends_once_the_load_is_steady() {
     );
     assert_eq!(point.series.all.len() as u64, window.as_secs());
     assert_eq!(point.punctuality.due, 200 * window.as_secs());
+}
+
+/// The stage that ends with the load has what is in flight then.
+#[test]
+fn what_is_under_way_when_the_last_stage_ends_is_counted_in_it() {
+    const HELD: Duration = Duration::from_secs(3);
+    let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
+    // A read each 100 ms: the twelfth one is in the second stage.
+    let script: Script = |answer| match answer.nth {
+        11 => Reaction::send(&answer.message).after(HELD),
+        _ => Reaction::send(&answer.message),
+    };
+    let relay = Relay::start(server.address(), Of::Command(Command::Read), script);
+    let mut target = target(&server.url(), server.password());
+    target.port = relay.port();
+    let options = RunOptions {
+        work: WorkSpec {
+            stages: Some("1s:1,2s:1".parse().unwrap()),
+            think_time: Some(Duration::from_millis(100)),
+            duration: None,
+            ramp_up: None,
+            ..options().work
+        },
+        ..options()
+    };
+    let plan = plan("read-4k", &options, target);
+    let record = execute(&plan, &mut Unobserved, &Cancel::default()).unwrap();
+    let stages = record.load_points.iter().map(|stage| stage.punctuality);
+    let longest: Vec<_> = stages.map(|kept| kept.in_flight_max).collect();
+    let [first, last] = longest[..] else {
+        panic!("there are two stages: {longest:?}");
+    };
+    assert!(first == Nanos(0) && last >= HELD.into(), "{longest:?}");
 }
 
 /// Tells once that the run is under load.
