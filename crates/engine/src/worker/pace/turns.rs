@@ -16,7 +16,7 @@ pub(crate) struct StageTurns {
     begin: Nanos,
     /// Its turns, from the start of the load.
     turns: Box<[StageTurn]>,
-    /// Index of the turn under way, or of the next one.
+    /// Index of the first turn that had not ended with the last action.
     at: usize,
     /// Its think times, if it has any.
     think: Option<Gaps>,
@@ -53,35 +53,63 @@ impl StageTurns {
             Some(gaps) => now + gaps.next_gap(),
             None => now,
         };
-        loop {
-            let Some(turn) = self.turns.get(self.at) else {
-                return self.after_load();
-            };
-            if next < self.begin + turn.end.into() {
-                return next.max(self.begin + turn.begin.into());
-            }
-            self.at += 1;
+        let begin = self.begin;
+        let has_ended = |turn: &StageTurn, at: Nanos| begin + turn.end.into() <= at;
+        let coming = self.turns[self.at..].iter();
+        self.at += coming.take_while(|turn| has_ended(turn, now)).count();
+        // Other actions of the client may still be in a turn that this one has left.
+        let mut coming = self.turns[self.at..].iter();
+        match coming.find(|turn| !has_ended(turn, next)) {
+            Some(turn) => next.max(begin + turn.begin.into()),
+            None => self.after_load(),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use smbench_model::load::Spacing;
     use smbench_model::stages::MovedClients;
 
     use super::*;
 
-    #[test]
-    fn a_client_rests_between_its_turns() {
+    /// Returns the turns of a client from 4.5 s to 15.5 s, and from 24.5 s on.
+    fn turns(think: Option<Gaps>) -> StageTurns {
         let mut stages: Stages = "10s:10,10s:0,10s:10".parse().unwrap();
         stages.clients = MovedClients::only(10);
-        let second = |seconds: f64| Nanos((seconds * 1e9) as u64) + Nanos(7);
-        let mut turns = StageTurns::new(&stages, 4, Nanos(7), None);
+        StageTurns::new(&stages, 4, Nanos(7), think)
+    }
+
+    fn second(seconds: f64) -> Nanos {
+        Nanos((seconds * 1e9) as u64) + Nanos(7)
+    }
+
+    #[test]
+    fn a_client_rests_between_its_turns() {
+        let mut turns = turns(None);
         assert_eq!(turns.first(), second(4.5));
         assert_eq!(turns.next(second(5.0)), second(5.0));
         assert_eq!(turns.next(second(15.4)), second(15.4));
         assert_eq!(turns.next(second(15.6)), second(24.5));
         assert_eq!(turns.next(second(26.0)), second(26.0));
         assert!(turns.next(second(30.0)) > second(PERIOD_MAX.as_secs_f64()));
+    }
+
+    /// Two actions end at the same time, of which the first thinks past the end of the turn.
+    #[test]
+    fn a_long_think_time_keeps_no_other_action_out_of_the_turn() {
+        let mut gaps = Gaps::new(1e9, Spacing::Exponential, 7, 4);
+        let is_long_and_short = |gaps: &Gaps| {
+            let mut ahead = gaps.clone();
+            ahead.next_gap() > second(3.0) && ahead.next_gap() < second(1.0)
+        };
+        while !is_long_and_short(&gaps) {
+            gaps.next_gap();
+        }
+        let mut turns = turns(Some(gaps));
+        let now = second(13.0);
+        assert!(turns.next(now) >= second(24.5));
+        let next = turns.next(now);
+        assert!(now < next && next < second(15.5), "{next:?}");
     }
 }
