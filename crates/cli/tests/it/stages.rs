@@ -157,6 +157,10 @@ fn stages_that_do_not_fit_are_named() {
             "--rate: the stages have numbers of clients",
         ),
         (
+            &["--stages=2m:5000/s", "--rate=50k/client", "-c=64"],
+            "--rate: the load begins with 3200000/s of all clients together",
+        ),
+        (
             &["--stages=2m:5", "-c=1,2"],
             "--clients: a load with stages has one number of clients",
         ),

@@ -34,6 +34,9 @@ pub enum StagesError {
     /// The rate is out of bounds.
     #[error("stage `{0}`: give 0/s, or {RATE_MIN}/s to {RATE_MAX}/s")]
     Rate(String),
+    /// The rate before the first stage is out of bounds.
+    #[error("the load begins with {0}/s of all clients together: give at most {RATE_MAX}/s")]
+    BeginRate(String),
     /// Some are clients and some are rates.
     #[error("some stages are numbers of clients, and some are rates: give one kind")]
     Mixed,

@@ -5,11 +5,11 @@ use std::time::Duration;
 use super::PlanSources;
 use super::shares::clients_of;
 use crate::limits::Limits;
-use crate::load::LoadModel;
+use crate::load::{LoadModel, RATE_MAX};
 use crate::plan::{Plan, PlanError};
 use crate::profile::Profile;
 use crate::spec::{PopulationSpec, RunOptions};
-use crate::stages::{StageUnit, Stages, StagesPurpose};
+use crate::stages::{StageUnit, Stages, StagesError, StagesPurpose};
 use crate::target::Target;
 use crate::work::{Population, WorkProblem, WorkSpec};
 use crate::workload::Workload;
@@ -147,6 +147,10 @@ impl PlanSources<'_> {
             }
             (StageUnit::Rate, clients, Some(rates)) => {
                 stages.begin = rates.highest().of_all(clients.unwrap_or(RATE_CLIENTS));
+                if stages.begin > RATE_MAX {
+                    let problem = StagesError::BeginRate(stages.begin.to_string());
+                    return Err(self.in_option("rate", WorkProblem::from(problem).into()));
+                }
             }
             _ => {}
         }
