@@ -140,9 +140,7 @@ impl Listeners {
     /// started, also those that are swapped out, without those of files. Shared memory is
     /// counted once. `None` if it cannot be read.
     pub(crate) fn memory(&self) -> Option<u64> {
-        let stats = stats().ok()?;
-        let members = family(&stats, &self.pids);
-        let bytes = members.filter_map(|pid| {
+        self.sum(|pid| {
             let rollup = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
             let kib = |field: &str| -> Option<u64> {
                 let line = rollup.lines().find_map(|line| line.strip_prefix(field))?;
@@ -152,20 +150,30 @@ impl Listeners {
             let files = kib("Pss_File:").unwrap_or(0);
             let kib = kib("Pss:")?.saturating_sub(files) + kib("SwapPss:").unwrap_or(0);
             Some(kib << 10)
-        });
-        let sum = bytes.sum();
-        (sum > 0).then_some(sum)
+        })
     }
 
     /// Returns how many descriptors the listeners and all processes that they have started have
     /// open. `None` if they cannot be read.
     pub(crate) fn handles(&self) -> Option<u64> {
-        let stats = stats().ok()?;
-        let open = family(&stats, &self.pids).filter_map(|pid| {
+        self.sum(|pid| {
             let descriptors = fs::read_dir(format!("/proc/{pid}/fd")).ok()?;
             Some(descriptors.count() as u64)
-        });
-        let sum = open.sum();
+        })
+    }
+
+    /// Adds up a figure of the listeners and of all processes that they have started. `None` if
+    /// one of them does not show it, as one of another user: a part would pass for the whole.
+    fn sum(&self, of: impl Fn(i32) -> Option<u64>) -> Option<u64> {
+        let stats = stats().ok()?;
+        let mut sum = 0;
+        for pid in family(&stats, &self.pids) {
+            match of(pid) {
+                Some(figure) => sum += figure,
+                None if has_ended(pid) => {}
+                None => return None,
+            }
+        }
         (sum > 0).then_some(sum)
     }
 
@@ -229,6 +237,14 @@ fn unreadable(error: ProcError) -> String {
     format!("/proc cannot be read: {error}")
 }
 
+/// Returns whether a process holds nothing any more: it is gone, or waits for its parent.
+fn has_ended(pid: i32) -> bool {
+    match Process::new(pid).and_then(|process| process.stat()) {
+        Ok(stat) => matches!(stat.state, 'Z' | 'X'),
+        Err(_) => true,
+    }
+}
+
 /// Returns whether a process that may have ended has one of these sockets.
 fn has_socket(pid: i32, inodes: &HashSet<u64>) -> bool {
     let descriptors = Process::new(pid).and_then(|process| process.fd());
@@ -281,6 +297,7 @@ mod tests {
     use std::os::fd::OwnedFd;
     use std::os::unix::fs::symlink;
     use std::process::Command;
+    use std::thread;
     use std::time::Duration;
 
     use super::*;
@@ -307,6 +324,31 @@ mod tests {
         drop(socket);
         let gone = Listeners::of(address).unwrap_err();
         assert!(gone.contains("server_metrics"), "{gone}");
+    }
+
+    /// A process that cannot be read makes the sum unknown. One that has ended does not.
+    #[test]
+    fn the_sum_of_a_part_is_not_that_of_all() {
+        let [mut first, mut second] =
+            [(); 2].map(|()| Command::new("sleep").arg("60").spawn().unwrap());
+        let pids = [&first, &second].map(|child| i32::try_from(child.id()).unwrap());
+        let listeners = Listeners {
+            name: "sleep".to_owned(),
+            pids: pids.into(),
+        };
+        let of_first = |pid: i32| (pid == pids[0]).then_some(5);
+        let with_both = (listeners.sum(|_| Some(5)), listeners.sum(of_first));
+        second.kill().unwrap();
+        while !has_ended(pids[1]) {
+            thread::yield_now();
+        }
+        let with_zombie = listeners.sum(of_first);
+        second.wait().unwrap();
+        let with_first = listeners.sum(of_first);
+        first.kill().unwrap();
+        first.wait().unwrap();
+        assert_eq!(with_both, (Some(10), None));
+        assert_eq!((with_zombie, with_first), (Some(5), Some(5)));
     }
 
     /// The forwarder shares the socket with a process of a lower number, and the
