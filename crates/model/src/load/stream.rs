@@ -3,7 +3,8 @@
 //!
 //! Frame k of a client is due, so that its operation may begin, k frame times after the client
 //! has begun. It must be done [`FrameStream::read_ahead`] frame times later, at its instant. A
-//! reader then never holds more than these frames, and a writer never owes more.
+//! reader then never holds more than these frames, and a writer never owes more. A frame in a file
+//! of its own is done with the answer of the CLOSE.
 
 use std::fmt;
 

@@ -43,7 +43,8 @@ impl From<&FrameStream> for StreamDoc {
 }
 
 /// Frames that were due in the window, so that their operations could begin. It does not matter
-/// when they were done. A frame has its instant `read_ahead_frames` frame times after it is due.
+/// when they were done. A frame in a file of its own is done when the file is closed. A frame has
+/// its instant `read_ahead_frames` frame times after it is due.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StreamsDoc {
     /// Number of frames, without those that had not begun when the load ended and whose instants
