@@ -209,24 +209,33 @@ impl GrowthFigure {
         Self::ALL.map(|growing| growing.name).join(", ")
     }
 
-    /// Returns the growth in percent per hour, or why it is not known. From 0, it is infinite.
-    pub(crate) fn percent_per_hour(self, doc: &RunDoc) -> Result<f64, String> {
+    /// Returns the trend of its value, or why there is none.
+    pub(crate) fn trend(self, doc: &RunDoc) -> Result<&TrendDoc, String> {
         let soak = doc.soak.as_ref().ok_or("the run is no soak")?;
         if soak.trends.is_empty() {
             return Err(soak.sentences().concat());
         }
         let mut trends = soak.trends.iter();
         let trend = trends.find(|trend| trend.name == self.trend);
-        let trend = trend.ok_or_else(|| format!("no row has its {}", self.name))?;
-        let from_zero = match trend.per_hour {
-            0.0 => 0.0,
-            slope => f64::INFINITY.copysign(slope),
-        };
-        Ok(trend.percent_per_hour.unwrap_or(from_zero))
+        trend.ok_or_else(|| format!("no row has its {}", self.name))
     }
 }
 
 impl TrendDoc {
+    /// Returns the growth in percent per hour. From 0, it is infinite.
+    pub(crate) fn growth(&self) -> f64 {
+        let from_zero = match self.per_hour {
+            0.0 => 0.0,
+            slope => f64::INFINITY.copysign(slope),
+        };
+        self.percent_per_hour.unwrap_or(from_zero)
+    }
+
+    /// Returns whether the order of the values is unlikely by chance.
+    pub(crate) fn is_sure(&self) -> bool {
+        self.p < P_MAX
+    }
+
     fn sentence(&self) -> String {
         let (name, print): (_, fn(f64) -> String) = match self.name.as_str() {
             "latency_mean_ns" => ("mean response time", |value| units::latency(value)),

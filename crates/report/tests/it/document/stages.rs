@@ -251,6 +251,26 @@ fn each_row_of_a_soak_is_judged() {
     }
 }
 
+/// The slope of uneven rows says nothing, though it is large per hour.
+#[test]
+fn only_a_trend_is_beyond_a_limit_of_growth() {
+    let judged = |mib: [u64; 10]| {
+        let doc = doc(soak(|number, row| {
+            row.memory.server = Some(mib[number as usize - 1] << 20);
+        }));
+        words(&doc, "server-memory > +10%/h")
+    };
+    assert_eq!(
+        judged([100, 103, 101, 104, 100, 105, 102, 104, 101, 106]),
+        "passed   server-memory > +10%/h: +1182.3 % per hour over the soak, which may be chance"
+    );
+    let grown = judged([100, 101, 102, 103, 104, 105, 106, 107, 108, 109]);
+    assert!(
+        grown.starts_with("failed   server-memory > +10%/h: +"),
+        "{grown}"
+    );
+}
+
 /// The stage that leads to a number of clients has it at its end.
 #[test]
 fn each_stage_with_the_clients_of_a_condition_is_judged() {
