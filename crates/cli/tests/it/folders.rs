@@ -248,7 +248,7 @@ fn a_walk_counts_what_find_and_smbclient_count() {
         assert!(said.stdout.contains("entries/s"), "{said:?}");
         let totals = [directories, all + 1 - directories, all].map(|one| (6 * one).to_string());
         let rows = said.stdout.lines().map(|line| line.split_whitespace());
-        let mut rows = rows.map(|words| words.collect::<Vec<_>>());
+        let mut rows = rows.map(Iterator::collect::<Vec<_>>);
         let row = rows.find(|words| words.get(1) == Some(&"walk"));
         assert_eq!(row.unwrap()[2..5], totals, "{said:?}");
     }

@@ -343,7 +343,6 @@ fn a_cancel_names_no_client_whose_load_has_ended() {
             threads: Some(1),
             ..short().generator
         },
-        ..short()
     };
     let plan = plan("file-server", &options, target);
     assert!(plan.reads_finally());

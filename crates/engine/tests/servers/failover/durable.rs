@@ -237,5 +237,8 @@ fn files_are_opened_again_with_the_same_app_instance_id() {
     }
     assert!(asked_back >= 2, "{asked_back}");
     let times: Vec<u32> = opened.into_values().collect();
-    assert!(matches!(times[..], [2.., 2..]), "{times:?}");
+    assert!(
+        times.len() == 2 && times.iter().all(|&times| times >= 2),
+        "{times:?}"
+    );
 }
