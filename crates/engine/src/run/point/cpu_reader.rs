@@ -25,7 +25,7 @@ use crate::machine::{clock, process};
 use crate::run::context::Context;
 use crate::worker::schedule::{Schedule, Schedules};
 use crate::worker::under_load::{KeptSessions, LoadGone};
-use looks::{Look, StageLooks};
+use looks::{Look, StageLooks, one_reading_at_a_time};
 
 /// What the thread reads.
 pub(super) struct Meters {
@@ -111,9 +111,7 @@ impl CpuReader {
         mut load: LoadGone,
         kept: KeptSessions,
     ) -> std::io::Result<(Self, StageReadings)> {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_time()
-            .build()?;
+        let runtime = one_reading_at_a_time()?;
         let (tell, receiver) = oneshot::channel();
         let (of_stages, readings) = mpsc::unbounded_channel();
         std::thread::Builder::new()

@@ -3,6 +3,7 @@
 
 use smbench_model::Nanos;
 use smbench_model::record::StageMemory;
+use tokio::runtime::Runtime;
 use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, JoinSet};
 
@@ -10,6 +11,15 @@ use super::{StageInstants, StageReading, UsageReading};
 use crate::machine::process;
 use crate::machine::server_cpu::{Meter, Reading};
 use crate::machine::tcp::{TcpReading, TcpWatch};
+
+/// Returns a runtime that makes readings in the order in which they are started. On a busy machine,
+/// the reading at the end of a short window would otherwise be made before the one at its start.
+pub(super) fn one_reading_at_a_time() -> std::io::Result<Runtime> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .max_blocking_threads(1)
+        .build()
+}
 
 /// Reads the server and TCP.
 #[derive(Clone)]
@@ -92,5 +102,32 @@ impl StageLooks {
     pub(super) async fn finish(mut self) {
         // One that panicked has told nothing, which a record of its stage shows.
         while self.started.join_next().await.is_some() {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn readings_are_made_in_the_order_in_which_they_are_started() {
+        let (made, order) = std::sync::mpsc::channel();
+        let runtime = one_reading_at_a_time().unwrap();
+        runtime.block_on(async {
+            let readings = [20, 10, 0].map(|millis| {
+                let made = made.clone();
+                tokio::task::spawn_blocking(move || {
+                    std::thread::sleep(Duration::from_millis(millis));
+                    made.send(millis).unwrap();
+                })
+            });
+            for reading in readings {
+                reading.await.unwrap();
+            }
+        });
+        drop(made);
+        assert_eq!(order.iter().collect::<Vec<_>>(), [20, 10, 0]);
     }
 }
