@@ -66,6 +66,15 @@ pub enum CpuScope {
     Machine,
 }
 
+/// Values of a server that cannot be read between the stages of a load.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UnreadServer {
+    /// Why its memory cannot be read; `None` if it can.
+    pub memory: Option<String>,
+    /// Why its open handles cannot be read; `None` if they can.
+    pub handles: Option<String>,
+}
+
 /// CPU time of a server in the window of a load point.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerCpuRecord {

@@ -5,13 +5,17 @@
 //! the median of the slopes between all pairs of rows (Sen 1968), which a few bad rows do not
 //! move.
 
+mod growth;
+
 use std::time::Duration;
 
+use smbench_model::cpu::CpuScope;
 use smbench_model::units::format_duration;
 use statrs::distribution::{ContinuousCDF as _, Normal};
 
-use crate::doc::{LoadPointDoc, RunDoc, SoakDoc, TrendDoc};
+use crate::doc::{LoadPointDoc, Named, RunDoc, SoakDoc, TrendDoc};
 use crate::units::{self, bytes};
+pub(crate) use growth::GrowthFigure;
 
 /// Fewest rows that show a trend.
 const ROWS_MIN: usize = 8;
@@ -51,6 +55,7 @@ enum Bad {
 }
 
 const MIB: f64 = 1_048_576.0;
+const SERVER_MEMORY: &str = "server_memory_bytes";
 const WATCHED: [WatchedValue; 7] = [
     WatchedValue {
         name: "latency_mean_ns",
@@ -85,7 +90,7 @@ const WATCHED: [WatchedValue; 7] = [
         rows: Rows::All,
     },
     WatchedValue {
-        name: "server_memory_bytes",
+        name: SERVER_MEMORY,
         of: |row| row.memory?.server_bytes.map(|bytes| bytes as f64),
         share_min: 0.02,
         change_min: MIB,
@@ -164,8 +169,9 @@ impl SoakDoc {
                 self.rows
             )],
             Some(true) => vec![format!(
-                "steady over {length}: no value of {} rows drifted",
-                self.rows
+                "steady over {length}: no value of {} rows drifted{}",
+                self.rows,
+                self.not_judged()
             )],
             Some(false) => {
                 let drifting = self.trends.iter().filter(|trend| trend.drifts);
@@ -173,51 +179,17 @@ impl SoakDoc {
             }
         }
     }
-}
 
-/// A value whose growth per hour a condition may limit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct GrowthFigure {
-    /// Its name in conditions.
-    pub(crate) name: &'static str,
-    /// The name of its trend.
-    trend: &'static str,
-}
-
-impl GrowthFigure {
-    const ALL: [Self; 7] = [
-        Self::of("mean", "latency_mean_ns"),
-        Self::of("p99", "latency_p99_ns"),
-        Self::of("ops/s", "ops_per_s"),
-        Self::of("errors", "errors_per_s"),
-        Self::of("server-memory", "server_memory_bytes"),
-        Self::of("server-handles", "server_handles"),
-        Self::of("own-memory", "own_memory_bytes"),
-    ];
-
-    const fn of(name: &'static str, trend: &'static str) -> Self {
-        Self { name, trend }
-    }
-
-    /// Returns the value with this name.
-    pub(crate) fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|growing| growing.name == name)
-    }
-
-    /// Returns the names of all.
-    pub(crate) fn names() -> String {
-        Self::ALL.map(|growing| growing.name).join(", ")
-    }
-
-    /// Returns the trend of its value, or why there is none.
-    pub(crate) fn trend(self, doc: &RunDoc) -> Result<&TrendDoc, String> {
-        let soak = doc.soak.as_ref().ok_or("the run is no soak")?;
-        if soak.trends.is_empty() {
-            return Err(soak.sentences().concat());
+    /// Names the values that too few rows have, as the tail of a sentence.
+    fn not_judged(&self) -> String {
+        let has_trend = |name: &str| self.trends.iter().any(|trend| trend.name == name);
+        let lacking = WATCHED.iter().filter(|watched| !has_trend(watched.name));
+        let lacking: Vec<_> = lacking.map(|watched| words(watched.name)).collect();
+        if lacking.is_empty() {
+            String::new()
+        } else {
+            format!("; not judged: {}", lacking.join(", "))
         }
-        let mut trends = soak.trends.iter();
-        let trend = trends.find(|trend| trend.name == self.trend);
-        trend.ok_or_else(|| format!("no row has its {}", self.name))
     }
 }
 
@@ -237,14 +209,15 @@ impl TrendDoc {
     }
 
     fn sentence(&self) -> String {
-        let (name, print): (_, fn(f64) -> String) = match self.name.as_str() {
-            "latency_mean_ns" => ("mean response time", |value| units::latency(value)),
-            "latency_p99_ns" => ("p99", |value| units::latency(value)),
-            "ops_per_s" => ("operations per second", |value| units::rate(value)),
-            "errors_per_s" => ("errors per second", |value| units::rate(value)),
-            "server_memory_bytes" => ("memory of the server", |value| bytes(value as u64)),
-            "server_handles" => ("open handles of the server", |value| format!("{value:.0}")),
-            _ => ("memory of smbench", |value| bytes(value as u64)),
+        let print: fn(f64) -> String = match self.name.as_str() {
+            "latency_mean_ns" | "latency_p99_ns" => |value| units::latency(value),
+            "ops_per_s" | "errors_per_s" => |value| units::rate(value),
+            "server_handles" => |value| format!("{value:.0}"),
+            _ => |value| bytes(value as u64),
+        };
+        let name = match self.scope {
+            Some(Named::Known(CpuScope::Machine)) => "memory of the server's machine",
+            _ => words(&self.name),
         };
         let per_hour = self
             .percent_per_hour
@@ -255,6 +228,19 @@ impl TrendDoc {
             print(self.first),
             print(self.last)
         )
+    }
+}
+
+/// Names a value in a sentence.
+fn words(name: &str) -> &'static str {
+    match name {
+        "latency_mean_ns" => "mean response time",
+        "latency_p99_ns" => "p99",
+        "ops_per_s" => "operations per second",
+        "errors_per_s" => "errors per second",
+        SERVER_MEMORY => "memory of the server",
+        "server_handles" => "open handles of the server",
+        _ => "memory of smbench",
     }
 }
 
@@ -310,6 +296,10 @@ fn trend(watched: &WatchedValue, rows: &[&LoadPointDoc]) -> Option<TrendDoc> {
         p,
         drifts,
         since_s: drifts.then(|| since(&all, fifth, watched.bad)),
+        scope: rows
+            .iter()
+            .find_map(|row| row.server_cpu.as_ref()?.scope.clone())
+            .filter(|_| watched.name == SERVER_MEMORY),
     })
 }
 

@@ -13,6 +13,7 @@ mod values;
 
 use std::fmt;
 
+use smbench_model::cpu::UnreadServer;
 use smbench_model::plan::Plan;
 use smbench_model::setting::Advice;
 use smbench_model::stages::StagesPurpose;
@@ -266,6 +267,19 @@ impl Threshold {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Checks that the value can be read of the server under load.
+    ///
+    /// # Errors
+    ///
+    /// [`NotMeasured`] with the reason why not.
+    pub fn check_server(&self, unread: &UnreadServer) -> Result<(), NotMeasured> {
+        let reason = match self.value {
+            ThresholdValue::Growth(of) => of.unread(unread),
+            _ => None,
+        };
+        reason.map_or(Ok(()), |reason| Err(self.not_measured(reason.to_owned())))
     }
 
     fn not_measured(&self, reason: String) -> NotMeasured {

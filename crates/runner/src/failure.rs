@@ -189,7 +189,9 @@ impl Failure {
             Self::Run(error) if matches!(run_fails_for(error), Some(SessionError::Interrupted)) => {
                 Exit::Interrupted
             }
-            Self::Run(error) if matches!(**error, RunError::Plan(_)) => Exit::Usage,
+            Self::Run(error) if matches!(**error, RunError::Plan(_) | RunError::Refused(_)) => {
+                Exit::Usage
+            }
             Self::Run(error) if matches!(**error, RunError::HostLost(_)) => Exit::Invalid,
             Self::Run(error) if run_fails_for(error).is_some_and(is_asked_wrongly) => Exit::Usage,
             Self::Session(error) if is_asked_wrongly(error) => Exit::Usage,

@@ -5,7 +5,7 @@ use smbench_engine::Cancel;
 use smbench_engine::run::{PlannedCourse, RunError, StateFile};
 use smbench_model::plan::Plan;
 use smbench_model::record::RunRecord;
-use smbench_report::{Disclosure, RunDoc};
+use smbench_report::{Disclosure, RunDoc, Threshold};
 
 use crate::failure::Failure;
 use crate::hosts::Hosts;
@@ -31,6 +31,9 @@ pub struct RunJob<'a> {
     pub log: Option<Log>,
     /// What else is done with each interval.
     pub reports: Vec<IntervalReport<'a>>,
+    /// The conditions of the run. One on a value of the server that cannot be read between
+    /// stages ends the run before its load.
+    pub conditions: &'a [Threshold],
     /// The file for notes on answers, if such are to be made.
     pub state: Option<StateFile>,
     /// The hosts of the run.
@@ -69,6 +72,7 @@ impl<'a> RunJob<'a> {
             probes: ProbeLines::Hidden,
             log: None,
             reports: Vec::new(),
+            conditions: &[],
             state: None,
             hosts: &Hosts::Alone,
             observer,
@@ -89,6 +93,7 @@ impl<'a> RunJob<'a> {
             probes,
             log,
             reports,
+            conditions,
             state,
             hosts,
             observer,
@@ -98,6 +103,7 @@ impl<'a> RunJob<'a> {
         let watch = Watch::new(observer, part, keep, log, disclosure.clone(), unsaved);
         let watch = watch.with_intervals(reports);
         let mut watch = watch.with_search(search.cloned());
+        watch.conditions = conditions;
         let record = match search {
             Some(search) => {
                 let mut course = SearchCourse::of(search, plan, disclosure, probes);

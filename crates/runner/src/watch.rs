@@ -8,11 +8,12 @@ use std::ffi::OsString;
 use std::path::{self, Path};
 
 use smbench_engine::run::{MeasuredInterval, Observer, Progress};
+use smbench_model::cpu::UnreadServer;
 use smbench_model::plan::Plan;
 use smbench_model::record::{LoadPointRecord, RunRecord};
 use smbench_report::doc::{GrowingDoc, LoadPointDoc};
 use smbench_report::text::{height, reason_in_brief};
-use smbench_report::{Disclosure, RunDoc};
+use smbench_report::{Disclosure, RunDoc, Threshold};
 
 use self::growing::{Growing, RowOf};
 pub use self::log::Log;
@@ -109,6 +110,8 @@ pub struct Watch<'a, K> {
     disclosure: Disclosure,
     write_failure: WriteFailure,
     interim: Vec<IntervalReport<'a>>,
+    /// The run is refused if the value of one cannot be read.
+    pub(crate) conditions: &'a [Threshold],
     unsaved: Unsaved,
     /// The search whose probes the load points are, if there is one.
     searching: Option<Searching>,
@@ -140,6 +143,7 @@ impl<'a, K: SaveResults> Watch<'a, K> {
             disclosure,
             write_failure: WriteFailure::None,
             interim: Vec::new(),
+            conditions: &[],
             unsaved: unsaved.clone(),
             searching: None,
             growing: None,
@@ -294,6 +298,12 @@ impl<K: SaveResults> Observer for Watch<'_, K> {
         for interim in &mut self.interim {
             interim(interval);
         }
+    }
+
+    fn server_unread(&mut self, unread: &UnreadServer) -> Result<(), String> {
+        let mut conditions = self.conditions.iter();
+        let checked = conditions.try_for_each(|condition| condition.check_server(unread));
+        checked.map_err(|error| error.to_string())
     }
 
     fn run_begins(&mut self, record: &RunRecord) {

@@ -135,6 +135,7 @@ fn a_program_makes_a_run_and_saves_its_document() {
         probes: ProbeLines::Hidden,
         log: None,
         reports: Vec::new(),
+        conditions: &[],
         state: None,
         hosts: &Hosts::Alone,
         observer: &seen,

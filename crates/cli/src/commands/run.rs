@@ -355,6 +355,7 @@ fn run_one(
         },
         log,
         reports: interim.into_iter().chain(abort).collect(),
+        conditions: gate.thresholds,
         state,
         hosts,
         observer: line,

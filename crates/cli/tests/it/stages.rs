@@ -521,6 +521,21 @@ fn a_server_that_leaks_memory_with_each_session_drifts() {
     );
 }
 
+/// Not after the load, which may take hours.
+#[test]
+fn a_condition_on_memory_that_cannot_be_read_is_refused_before_the_load() {
+    let (server, place) = (server(), Place::new());
+    let url = server.url();
+    let soak = ["-c=2", "--soak=8h", "--server-metrics=off"];
+    let condition = ["--fail-if=server-memory > +10%/h"];
+    let run = reads(&url, &[&soak[..], &condition].concat());
+    let said = place.smbench_as(server.password(), &run);
+    assert_eq!(said.code(), Some(2), "{said:?}");
+    let refused = "smbench: 'server-memory > +10%/h' cannot be judged: --server-metrics is off\n";
+    assert_eq!(said.stderr, refused);
+    assert!(place.results().is_empty(), "{said:?}");
+}
+
 #[test]
 fn growth_is_that_of_a_soak() {
     let place = Place::new();

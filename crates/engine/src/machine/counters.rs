@@ -6,7 +6,7 @@
 //! it counted to the profile once in a second, so a profile is read after that time.
 //! Not here: what the generator counted, and when readings are made (`run/point/counting.rs`).
 
-mod metrics;
+pub(super) mod metrics;
 mod smbstatus;
 
 use std::net::SocketAddr;

@@ -25,10 +25,13 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use smbench_model::Nanos;
-use smbench_model::cpu::{CpuScope, CpuSource, MetricsUrl, ServerCpuRecord, ServerCpuUse};
+use smbench_model::cpu::{
+    CpuScope, CpuSource, MetricsUrl, ServerCpuRecord, ServerCpuUse, UnreadServer,
+};
 use smbench_model::setting::SERVER_METRICS;
 use thiserror::Error;
 
+use crate::machine::counters::metrics;
 use crate::machine::process::CpuTime;
 use crate::machine::{clock, exporter, process};
 use exposition::CpuSeconds;
@@ -81,6 +84,8 @@ pub(crate) struct Reading {
     /// CPU time of this machine that the reading took.
     cost: CpuTime,
     found: Result<CpuTotals, String>,
+    /// Memory in use on the server's machine, if an exporter told it.
+    memory: Option<u64>,
 }
 
 impl Reading {
@@ -115,11 +120,12 @@ enum CpuTotals {
 }
 
 impl Meter {
-    /// Returns the bytes of memory of the server's processes; `None` if they are not known.
-    pub(crate) fn memory(&self) -> Option<u64> {
+    /// Returns the bytes of memory of the server's processes, or those in use on its machine at
+    /// a reading of an exporter. `None` if they are not known.
+    pub(crate) fn memory(&self, reading: &Reading) -> Option<u64> {
         match &self.kind {
             Ok(SourceKind::Processes(listeners)) => listeners.memory(),
-            _ => None,
+            _ => reading.memory,
         }
     }
 
@@ -132,11 +138,43 @@ impl Meter {
         }
     }
 
+    /// Finds out what of the server cannot be read, and why. Blocks the thread for 2 seconds at
+    /// most.
+    pub(crate) fn unread(&self) -> UnreadServer {
+        match &self.kind {
+            Ok(SourceKind::Processes(listeners)) => {
+                let name = listeners.name();
+                let reason =
+                    || format!("{name} has processes that it cannot be read of; run as root");
+                UnreadServer {
+                    memory: listeners.memory().is_none().then(reason),
+                    handles: listeners.handles().is_none().then(reason),
+                }
+            }
+            Ok(SourceKind::Exporter(url)) => {
+                let lacking = "its answer has no memory of node_exporter or windows_exporter";
+                let memory = match exporter::scrape(url) {
+                    Ok(text) if metrics::memory(&text).is_some() => None,
+                    Ok(_) => Some(lacking.to_owned()),
+                    Err(reason) => Some(reason),
+                };
+                UnreadServer {
+                    memory: memory.map(|reason| format!("{url}: {reason}")),
+                    handles: Some(format!("{url} does not tell the handles of the server")),
+                }
+            }
+            Err(reason) => UnreadServer {
+                memory: Some(reason.clone()),
+                handles: Some(reason.clone()),
+            },
+        }
+    }
+
     /// Makes a meter for the server at address `here` on this machine, or for one
     /// elsewhere if `here` is `None`. Looks for the server's processes now.
     pub(crate) fn new(source: &CpuSource, here: Option<SocketAddr>) -> Self {
         let (source, kind) = match (source, here) {
-            (CpuSource::Off, _) => (String::new(), Err("nobody wanted to know".to_owned())),
+            (CpuSource::Off, _) => (String::new(), Err(format!("{SERVER_METRICS} is off"))),
             (CpuSource::Exporter(url), _) => {
                 (url.to_string(), Ok(SourceKind::Exporter(url.clone())))
             }
@@ -165,9 +203,13 @@ impl Meter {
         let had = process::thread_cpu_time();
         let others = others();
         let began = clock::now();
+        let mut memory = None;
         let found = match &self.kind {
             Ok(SourceKind::Processes(listeners)) => listeners.cpu_times().map(CpuTotals::Processes),
-            Ok(SourceKind::Exporter(url)) => counters(url).map(CpuTotals::Machine),
+            Ok(SourceKind::Exporter(url)) => exporter::scrape(url).and_then(|text| {
+                memory = metrics::memory(&text);
+                CpuSeconds::parse(&text).map(CpuTotals::Machine)
+            }),
             Err(reason) => Err(reason.clone()),
         };
         let reading = Reading {
@@ -175,6 +217,7 @@ impl Meter {
             ended: clock::now(),
             cost: process::thread_cpu_time().since(had),
             found,
+            memory,
         };
         (reading, others)
     }
@@ -261,7 +304,52 @@ fn used(
 
 #[cfg(test)]
 mod tests {
+    use std::io::{Read as _, Write as _};
+    use std::net::TcpListener;
+    use std::thread;
+
     use super::*;
+
+    /// Answers a request with this text for each of these.
+    fn exporter(texts: [&'static str; 3]) -> (CpuSource, thread::JoinHandle<()>) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let answering = thread::spawn(move || {
+            for text in texts {
+                let (mut socket, _) = listener.accept().unwrap();
+                let _ = socket.read(&mut [0; 4096]).unwrap();
+                let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", text.len());
+                socket.write_all((head + text).as_bytes()).unwrap();
+            }
+        });
+        (CpuSource::Exporter(url.parse().unwrap()), answering)
+    }
+
+    #[test]
+    fn memory_of_a_server_elsewhere_is_that_of_its_machine_or_has_a_reason() {
+        let memory = "node_memory_MemTotal_bytes 8e9\nnode_memory_MemAvailable_bytes 6e9\n\
+                      node_cpu_seconds_total{cpu=\"0\",mode=\"idle\"} 1\n";
+        let (source, answering) = exporter([memory, memory, "node_load1 2\n"]);
+        let meter = Meter::new(&source, None);
+        let unread = meter.unread();
+        assert_eq!(unread.memory, None);
+        assert!(
+            unread
+                .handles
+                .unwrap()
+                .contains("does not tell the handles")
+        );
+        let (reading, ()) = meter.read_after(|| ());
+        assert_eq!(meter.memory(&reading), Some(2_000_000_000));
+        let lacking = meter.unread().memory.unwrap();
+        assert!(lacking.contains("has no memory"), "{lacking}");
+        answering.join().unwrap();
+
+        let unknown = Meter::new(&CpuSource::Processes, None).unread();
+        let reason = "the server is on another machine; give server_metrics";
+        assert_eq!(unknown.memory.as_deref(), Some(reason));
+        assert_eq!(unknown.handles, unknown.memory);
+    }
 
     #[test]
     fn a_look_costs_up_to_an_instant_what_it_has_taken_by_then() {
@@ -274,6 +362,7 @@ mod tests {
                 system: millis(48),
             },
             found: Err("nothing".to_owned()),
+            memory: None,
         };
         for (end_ms, user, system) in [(900, 0, 0), (1000, 0, 0), (1020, 4, 12), (1080, 16, 48)] {
             let cost = reading.cost_until(millis(end_ms).into());

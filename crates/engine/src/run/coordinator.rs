@@ -38,6 +38,12 @@ pub(super) async fn measure(
     mut share: Option<&mut RunShare<'_>>,
     observer: &mut dyn Observer,
 ) -> Result<(), RunError> {
+    if context.plan.work.stages.is_some() {
+        let meter = context.server_cpu.clone();
+        let unread = tokio::task::spawn_blocking(move || meter.unread()).await;
+        let unread = unread.unwrap_or_default();
+        observer.server_unread(&unread).map_err(RunError::Refused)?;
+    }
     observer.run_begins(record);
     let mut number = 0;
     while let Some(load) = course.next(record) {

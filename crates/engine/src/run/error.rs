@@ -69,6 +69,9 @@ pub enum RunError {
     /// Load points were to wait for a quiet server, which cannot be seen.
     #[error("failed to wait for a quiet server: {0}")]
     Quiet(String),
+    /// The observer refused the run before its load, with this reason.
+    #[error("{0}")]
+    Refused(String),
     /// A command around a load point of a search failed.
     #[error("{0}")]
     Hook(String),

@@ -4,6 +4,7 @@
 use std::ffi::OsString;
 
 use smbench_model::Nanos;
+use smbench_model::cpu::UnreadServer;
 use smbench_model::progress::{MeasuredInterval, Progress};
 use smbench_model::record::{LoadPointRecord, RunRecord};
 
@@ -31,6 +32,12 @@ pub trait Observer {
     /// after its end, from the same thread. An observer that blocks the run for
     /// half a minute misses some intervals.
     fn interval_ended(&mut self, _interval: &MeasuredInterval<'_>) {}
+
+    /// Called once if the load has stages, before its set-up, with what cannot be read of the
+    /// server between them. An error refuses the run.
+    fn server_unread(&mut self, _unread: &UnreadServer) -> Result<(), String> {
+        Ok(())
+    }
 
     /// Called once, before the first load point. `record` has none yet.
     fn run_begins(&mut self, _record: &RunRecord) {}

@@ -2,7 +2,10 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use smbench_model::cpu::CpuScope;
 use smbench_model::record::StageMemory;
+
+use super::named::Named;
 
 /// The trends of a soak: one load over a long time, with a load point per row.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -40,6 +43,10 @@ pub struct TrendDoc {
     /// Seconds from the start of the soak from which the values are beyond those of the first
     /// rows; `null` unless it drifted.
     pub since_s: Option<f64>,
+    /// Of `server_memory_bytes`: whether it is the memory of the server's processes, or all that
+    /// is in use on its machine. Absent for other values.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<Named<CpuScope>>,
 }
 
 /// Memory and handles at the end of a stage.
@@ -48,7 +55,8 @@ pub struct StageMemoryDoc {
     /// Bytes of smbench, also swapped out, without those of files; `null` if the system does not tell.
     /// The sum of several machines.
     pub own_bytes: Option<u64>,
-    /// The same of the server's processes; `null` if they are not known.
+    /// The same of the server's processes, or all that is in use on its machine, as
+    /// `server_cpu.scope` says; `null` if it is not known.
     pub server_bytes: Option<u64>,
     /// Files, sockets and other handles that the server's processes have open. Absent if they are
     /// not known.

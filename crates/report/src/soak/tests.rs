@@ -45,7 +45,7 @@ fn slopes_and_the_beginning_of_a_drift_are_found() {
 }
 
 #[test]
-fn long_times_are_in_hours_and_minutes() {
+fn sentences_name_what_drifted_and_what_was_not_judged() {
     let memory = TrendDoc {
         name: "own_memory_bytes".to_owned(),
         first: 20.0 * MIB,
@@ -55,6 +55,12 @@ fn long_times_are_in_hours_and_minutes() {
         p: 1e-6,
         drifts: true,
         since_s: Some(5_399.6),
+        scope: None,
+    };
+    let machine = TrendDoc {
+        name: SERVER_MEMORY.to_owned(),
+        scope: Some(Named::Known(CpuScope::Machine)),
+        ..memory.clone()
     };
     let soak = |steady, trends| SoakDoc {
         rows: 480,
@@ -62,9 +68,30 @@ fn long_times_are_in_hours_and_minutes() {
         steady: Some(steady),
         trends,
     };
+    let all = WATCHED.iter().map(|watched| TrendDoc {
+        name: watched.name.to_owned(),
+        drifts: false,
+        ..memory.clone()
+    });
+    let all: Vec<_> = all.collect();
     assert_eq!(
-        soak(true, Vec::new()).sentences(),
+        soak(true, all.clone()).sentences(),
         ["steady over 8h: no value of 480 rows drifted"]
+    );
+    let of_us = all.into_iter();
+    let of_us = of_us.filter(|trend| !trend.name.starts_with("server"));
+    assert_eq!(
+        soak(true, of_us.collect()).sentences(),
+        [
+            "steady over 8h: no value of 480 rows drifted; not judged: memory of the server, open \
+             handles of the server"
+        ]
+    );
+    assert_eq!(
+        soak(false, vec![machine]).sentences(),
+        [
+            "memory of the server's machine drifted from 20 MiB to 40 MiB, +12.5 % per hour, since 1h 30m"
+        ]
     );
     assert_eq!(
         soak(false, vec![memory]).sentences(),

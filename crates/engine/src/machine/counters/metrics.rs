@@ -74,7 +74,7 @@ fn of_windows(found: &mut ServerCounters, kind: &str, value: u64) {
 }
 
 /// Returns the memory in use of the server's machine, if an exporter tells it.
-pub(super) fn memory(text: &str) -> Option<u64> {
+pub(in crate::machine) fn memory(text: &str) -> Option<u64> {
     let samples = || text.lines().filter_map(MetricSample::of_line);
     let value = |wanted: &str| {
         let mut all = samples().filter(|(name, _)| *name == wanted);

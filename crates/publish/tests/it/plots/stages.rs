@@ -142,7 +142,8 @@ fn a_rate_that_stages_ask_for_stands_beside_the_one_that_was_reached() {
 fn a_soak_has_its_verdict_and_memory_over_time() {
     let steady = soak(|_| Some(100));
     let text = to_markdown(&report(&steady));
-    let verdict = "- file-server: NAS: steady over 10m: no value of 10 rows drifted.\n";
+    let verdict = "- file-server: NAS: steady over 10m: no value of 10 rows drifted; not judged: \
+                   open handles of the server.\n";
     assert!(text.contains(verdict), "{text}");
     assert!(!has_plot(&steady, "01-file-server-stages-clients"));
     let times = plot(&steady, "01-file-server-response-p99");

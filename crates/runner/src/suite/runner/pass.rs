@@ -223,6 +223,7 @@ impl Runner<'_> {
             },
             log: None,
             reports: Vec::new(),
+            conditions: &[],
             state: None,
             hosts: self.hosts,
             observer: self.observer,

@@ -40,10 +40,11 @@ impl Look {
         tokio::task::spawn_blocking(move || look.read())
     }
 
-    fn memory(&self) -> StageMemory {
+    /// Returns memory and handles after a reading of the server.
+    fn memory(&self, server: &Reading) -> StageMemory {
         StageMemory {
             own: process::own_bytes(),
-            server: self.server.memory(),
+            server: self.server.memory(server),
             server_handles: self.server.handles(),
         }
     }
@@ -86,13 +87,14 @@ impl StageLooks {
         self.done += 1;
         self.started.spawn_blocking(move || {
             let (server, tcp) = look.read();
+            let memory = look.memory(&server);
             // The coordinator may have ended already and dropped the receiver.
             let _ = tell.send(StageReading {
                 number,
                 used,
                 server,
                 tcp,
-                memory: look.memory(),
+                memory,
             });
         });
     }
