@@ -141,7 +141,7 @@ impl WorkSpec {
         if chosen.think_time.is_some() {
             (self.rate, self.arrivals) = (None, None);
         }
-        if chosen.rate.is_some() {
+        if chosen.rate.is_some() || chosen.has_stages_of_rate() {
             (self.think_time, self.think_distribution) = (None, None);
         }
         self

@@ -107,9 +107,9 @@ impl Plan {
         limits: Limits,
         cores: u32,
     ) -> Result<Self, PlanError> {
-        let work = options.work.clone().or(profile.spec.run.work.clone());
-        if work.stages.is_some() || work.soak.is_some() {
-            return PlanSources { profile, options }.staged(work, target, limits, cores);
+        let work = options.work.before(&profile.spec.run.work);
+        if work.has_stages() {
+            return PlanSources { profile, options }.staged(&work, target, limits, cores);
         }
         Self::resolve_level(profile, options, target, limits, cores)
     }

@@ -1,7 +1,43 @@
 //! The stages of the work, as each population sees them.
 
-use super::{Population, Work};
+use super::{Population, Work, WorkSpec};
 use crate::stages::{MovedClients, StagePlace, StageUnit, Stages, StagesPurpose};
+
+impl WorkSpec {
+    /// Returns whether they ask for stages or a soak.
+    pub(crate) const fn has_stages(&self) -> bool {
+        self.stages.is_some() || self.soak.is_some()
+    }
+
+    /// Returns whether they ask for stages of a rate.
+    pub(super) fn has_stages_of_rate(&self) -> bool {
+        let stages = self.stages.as_ref();
+        stages.is_some_and(|stages| stages.unit == StageUnit::Rate)
+    }
+
+    /// Returns these options, and those of a profile that go with them. Stages replace the length
+    /// of the load in a profile.
+    pub(crate) fn before(&self, profile: &Self) -> Self {
+        let profile = profile.clone().without_load_of(self);
+        self.clone().or(if self.has_stages() {
+            profile.without_length()
+        } else {
+            profile
+        })
+    }
+
+    /// Drops what says how long the load takes.
+    pub(crate) fn without_length(self) -> Self {
+        Self {
+            stages: None,
+            soak: None,
+            duration: None,
+            until_steady: None,
+            loops: None,
+            ..self
+        }
+    }
+}
 
 impl Work {
     /// Returns the stages that the only population follows, if there are any. Those of a soak are

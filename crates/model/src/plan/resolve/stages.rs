@@ -6,7 +6,7 @@ use super::PlanSources;
 use super::shares::clients_of;
 use crate::limits::Limits;
 use crate::load::{LoadModel, RATE_MAX};
-use crate::plan::{Plan, PlanError};
+use crate::plan::{Place, Plan, PlanError};
 use crate::profile::Profile;
 use crate::spec::{PopulationSpec, RunOptions};
 use crate::stages::{StageUnit, Stages, StagesError, StagesPurpose};
@@ -21,41 +21,39 @@ const RATE_CLIENTS: u32 = 64;
 
 impl PlanSources<'_> {
     /// Resolves a plan whose load has stages. `given` has the options of the work from all
-    /// sources.
+    /// sources that count.
     pub(super) fn staged(
         &self,
-        given: WorkSpec,
+        given: &WorkSpec,
         target: Target,
         limits: Limits,
         cores: u32,
     ) -> Result<Plan, PlanError> {
-        let stages = self.stages(&given)?;
-        let mut work = WorkSpec {
-            stages: None,
-            soak: None,
-            duration: Some(stages.total()),
-            ramp_up: given.ramp_up.or(Some(Duration::ZERO)),
-            ..given
-        };
+        let stages = self.stages(given)?;
+        let mut options: RunOptions = self.options.clone();
+        let work = &mut options.work;
+        (work.stages, work.soak) = (None, None);
+        work.duration = Some(stages.total());
+        if given.ramp_up.is_none() {
+            work.ramp_up = Some(Duration::ZERO);
+        }
         match stages.unit {
-            StageUnit::Clients if self.has_own_clients(&stages) => work.clients = None,
+            StageUnit::Clients if self.has_own_clients(&stages) => {}
             StageUnit::Clients => work.clients = (stages.most() as u32).to_string().parse().ok(),
             StageUnit::Rate => {
                 work.rate = stages.most().to_string().parse().ok();
-                let clients = work.clients.take();
-                work.clients = clients.or_else(|| RATE_CLIENTS.to_string().parse().ok());
+                if given.clients.is_none() {
+                    work.clients = RATE_CLIENTS.to_string().parse().ok();
+                }
             }
         }
-        let options = RunOptions {
-            work,
-            ..self.options.clone()
-        };
         let mut profile: Profile = self.profile.clone();
         if stages.purpose == StagesPurpose::Lines {
             divide_at_start(&mut profile.spec.population, &stages);
         }
-        (profile.spec.run.work.stages, profile.spec.run.work.soak) = (None, None);
-        let mut plan = Plan::resolve_level(&profile, &options, target, limits, cores)?;
+        profile.spec.run.work = profile.spec.run.work.without_length();
+        let plan = Plan::resolve_level(&profile, &options, target, limits, cores);
+        let mut plan = plan.map_err(|error| self.placed_at_stages(error))?;
         if self.profile.spec.unit.is_none() {
             // Documents have the shares that were asked for.
             let tables = self.profile.spec.population.iter();
@@ -74,6 +72,21 @@ impl PlanSources<'_> {
         let checked = plan.check_numbers();
         checked.map_err(|(option, problem)| self.in_option(option, problem))?;
         Ok(plan)
+    }
+
+    /// Returns the error with the place of the stages, if it is one of a value that they gave.
+    fn placed_at_stages(&self, error: PlanError) -> PlanError {
+        match error.place {
+            Place::Option(option) if !self.options.gives(option) => {
+                let option = if self.options.work.soak.is_some() {
+                    "soak"
+                } else {
+                    "stages"
+                };
+                self.in_option(option, error.problem)
+            }
+            _ => error,
+        }
     }
 
     /// Returns whether the populations alone say how many clients a soak has.
@@ -131,6 +144,18 @@ impl PlanSources<'_> {
                 return self.rows(clients.unwrap_or(SOAK_CLIENTS), soak.unwrap_or_default());
             }
         };
+        if stages.unit == StageUnit::Rate && !self.profile.spec.population.is_empty() {
+            return fail(
+                "stages",
+                "populations have rates of their own: give stages with numbers of clients",
+            );
+        }
+        if stages.unit == StageUnit::Rate && given.think_time.is_some() {
+            return fail(
+                "think_time",
+                "the stages have rates, which know no think time: drop think_time",
+            );
+        }
         match (stages.unit, clients, &given.rate) {
             (StageUnit::Clients, _, Some(_)) => {
                 return fail(
@@ -217,13 +242,6 @@ impl PlanSources<'_> {
                     "a load with stages must not end by itself, as loops and fileio tests do",
                 );
             }
-        }
-        if plan.work.populations.len() > 1
-            && stages.is_some_and(|stages| stages.unit == StageUnit::Rate)
-        {
-            return fail(
-                "populations have rates of their own: give stages with numbers of clients",
-            );
         }
         let mut populations = plan.work.populations.iter();
         if lines.is_some() && !populations.clone().any(Population::is_moved) {

@@ -3,6 +3,7 @@
 mod manual;
 mod populations;
 mod replays;
+mod stages;
 mod units;
 
 use std::collections::BTreeMap;
