@@ -12,8 +12,8 @@ use std::io::Write;
 use std::iter;
 
 use crate::doc::{
-    LoadPointDoc, OpDoc, PopulationPointDoc, ReachedDoc, RunDoc, ServerCpuDoc, is_asked_for,
-    is_of_window,
+    LoadPointDoc, OpDoc, PopulationPointDoc, ReachedDoc, RunDoc, ServerCpuDoc, StreamsDoc,
+    is_asked_for, is_of_window,
 };
 use crate::latency::LatencyDoc;
 use crate::replayed::Replayed;
@@ -27,7 +27,8 @@ const HEADER: &str = "clients,repeat,valid,window_s,op,count,bytes,errors,throug
     client_ops_per_s_per_percent,server_cpu_scope,server_cpu_cores,server_cpu_percent,\
     server_cpu_us_per_op,server_mbps_per_percent,server_ops_per_s_per_percent,\
     asked_ops_per_s,differing,differing_share,population,population_clients,\
-    units,asked_ops_per_s_per_client,reached_mean_percent,reached_slowest_percent,entries";
+    units,asked_ops_per_s_per_client,reached_mean_percent,reached_slowest_percent,entries,\
+    stage,stage_begin_s,frames,late_frames";
 
 /// Cells that differ between the rows of one load point.
 struct Cells<'a> {
@@ -44,6 +45,8 @@ struct Cells<'a> {
     differing: (u64, f64),
     /// What the clients of a population reached of their rate, in the row of all its operations.
     reached: Option<&'a ReachedDoc>,
+    /// Frames of streams, in the rows of all operations.
+    streams: Option<&'a StreamsDoc>,
 }
 
 /// Writes a header line and the rows.
@@ -119,6 +122,7 @@ impl<'a> Cells<'a> {
             latency_ns: op.and_then(|op| op.response_ns),
             differing: (0, 0.0),
             reached: None,
+            streams: None,
         }
     }
 }
@@ -135,6 +139,7 @@ fn of_population(part: &PopulationPointDoc) -> Vec<Cells<'_>> {
         entries: entries(asked_for),
         latency_ns: part.latency_ns,
         reached: part.reached.as_ref(),
+        streams: part.streams.as_ref(),
         ..Cells::of(population, "all", None)
     };
     let ops = part.ops.iter();
@@ -142,7 +147,7 @@ fn of_population(part: &PopulationPointDoc) -> Vec<Cells<'_>> {
     iter::once(all).chain(ops).collect()
 }
 
-fn all(point: &LoadPointDoc, replayed: &Replayed) -> Cells<'static> {
+fn all<'a>(point: &'a LoadPointDoc, replayed: &Replayed) -> Cells<'a> {
     Cells {
         population: None,
         op: "all",
@@ -153,6 +158,7 @@ fn all(point: &LoadPointDoc, replayed: &Replayed) -> Cells<'static> {
         latency_ns: point.latency_ns,
         differing: (replayed.count(), replayed.share_of_all()),
         reached: None,
+        streams: point.streams.as_ref(),
     }
 }
 
@@ -183,6 +189,7 @@ fn record(
     let is_replay = point.replayed.is_some() || !point.differences.is_empty();
     let has_differing = is_replay && cells.population.is_none();
     let differing = has_differing.then_some(cells.differing);
+    let stage = point.stage.as_ref();
     vec![
         point.clients.to_string(),
         point.repeat.to_string(),
@@ -224,6 +231,10 @@ fn record(
         or_empty(cells.reached.map(|of| of.mean_percent)),
         or_empty(cells.reached.map(|of| of.slowest_percent)),
         or_empty(cells.entries),
+        or_empty(stage.map(|stage| stage.number)),
+        or_empty(stage.map(|stage| stage.begin_s)),
+        or_empty(cells.streams.map(|streams| streams.frames)),
+        or_empty(cells.streams.map(|streams| streams.late)),
     ]
 }
 

@@ -108,8 +108,8 @@ fn a_load_point_of_units_says_what_each_client_reached() {
         .map(|(_, end)| end)
         .collect();
     assert!(ends.len() > 1, "{csv}");
-    assert_eq!(ends[0], "2,25,96,80,");
-    assert!(ends[1..].iter().all(|end| *end == "2,,,,"), "{ends:?}");
+    assert_eq!(ends[0], "2,25,96,80,,,,,");
+    assert!(ends[1..].iter().all(|end| *end == "2,,,,,,,,"), "{ends:?}");
 }
 
 #[test]
