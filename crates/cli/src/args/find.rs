@@ -29,14 +29,16 @@ pub(crate) enum FindCommand {
         mut_arg("rate", |arg| arg.hide(true)), mut_arg("repeat", |arg| arg.hide(true)),
         mut_arg("think_time", |arg| arg.hide(true)), mut_arg("profiles", |arg| arg.help(PROFILE)),
         mut_arg("clients", |arg| arg.help(CLIENTS).value_name("NUMBER")),
-        mut_arg("long", |arg| arg.help(LONG)))]
+        mut_arg("long", |arg| arg.help(LONG)), mut_arg("stages", |arg| arg.hide(true)),
+        mut_arg("soak", |arg| arg.hide(true)))]
     Rate(Box<FindArgs>),
     /// Find the largest number of clients at which conditions hold
     #[command(after_help = super::examples::FIND_CLIENTS,
         mut_arg("clients", |arg| arg.hide(true)), mut_arg("repeat", |arg| arg.hide(true)),
         mut_arg("curve", |arg| arg.hide(true)), mut_arg("population", |arg| arg.hide(true)),
         mut_arg("profiles", |arg| arg.help(PROFILE)), mut_arg("long", |arg| arg.help(LONG)),
-        mut_arg("rate", |arg| arg.help(RATE).value_name("RATE")))]
+        mut_arg("rate", |arg| arg.help(RATE).value_name("RATE")),
+        mut_arg("stages", |arg| arg.hide(true)), mut_arg("soak", |arg| arg.hide(true)))]
     Clients(Box<FindArgs>),
     /// Find the highest rate of complete log-ons
     #[command(after_help = super::examples::FIND_LOGONS)]
