@@ -134,6 +134,7 @@ make_tarball() {
   mkdir "$parts/$folder"
   cp "$built/$static/dist/smbench" README.md CHANGELOG.md SECURITY.md LICENSE-* "$parts/$folder/"
   cp "$parts/NOTICE.smbench" "$parts/$folder/NOTICE"
+  cp packaging/Containerfile "$parts/$folder/"
   cp -r docs "$parts/book" "$parts/man" "$parts/completions" "$parts/$folder/"
   tar --sort=name --format=gnu --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX \
     --mtime=@"$SOURCE_DATE_EPOCH" -C "$parts" -cf - "$folder" | gzip -n -9 >"$files/$folder.tar.gz"

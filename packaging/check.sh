@@ -95,6 +95,14 @@ step "checksums, lintian"
 (cd "$files" && sha256sum --check --quiet SHA256SUMS)
 lintian --fail-on error "$files"/*.deb
 
+step "container"
+recipe=$(sed -n 's/.*`podman build -f \([^ ]*\) .*/\1/p' "$tarball/README.md")
+[ -n "$recipe" ] || fail "README.md has no command for a container"
+[ -f "$tarball/$recipe" ] || fail "the tarball lacks $recipe, which README.md names"
+for copied in $(sed -n 's/^COPY \(.*\) [^ ]*$/\1/p' "$tarball/$recipe"); do
+  [ -f "$tarball/$copied" ] || fail "the tarball lacks $copied, which $recipe copies"
+done
+
 step "empty root"
 mkdir "$work/empty"
 cp "$tarball/smbench" "$work/empty/"
