@@ -111,6 +111,26 @@ fn every_relative_link_leads_to_a_heading_or_file() {
 }
 
 #[test]
+fn a_package_that_is_not_published_says_why() {
+    let root = fs::read_to_string(repository().join("Cargo.toml")).unwrap();
+    assert!(root.contains("members = [\"crates/*\", \"benches\", \"fuzz\"]"));
+    let crates = fs::read_dir(repository().join("crates")).unwrap();
+    let crates = crates.map(|entry| entry.unwrap().path());
+    let others = ["benches", "fuzz"].map(|name| repository().join(name));
+    let mut private = 0;
+    for folder in crates.chain(others) {
+        let file = folder.join("Cargo.toml");
+        let text = fs::read_to_string(&file).unwrap();
+        let lines: Vec<_> = text.lines().collect();
+        if let Some(at) = lines.iter().position(|line| *line == "publish = false") {
+            assert!(lines[at - 1].starts_with("# "), "{}", file.display());
+            private += 1;
+        }
+    }
+    assert!(private > 0);
+}
+
+#[test]
 fn the_clients_of_a_suite_are_those_of_its_row() {
     let suites = repository().join("crates/runner/suites");
     let manual = fs::read_to_string(repository().join("docs/suites.md")).unwrap();
