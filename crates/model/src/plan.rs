@@ -73,8 +73,11 @@ impl Plan {
         if let [only] = &plan.work.populations[..] {
             let sessions = &mut plan.sessions;
             sessions.caching = only.caching.unwrap_or(sessions.caching);
+            sessions.options = only.session.unwrap_or(sessions.options);
+            let connections = &mut sessions.connections;
+            connections.credits = only.credits.or(connections.credits);
             let sources = only.sources.clone();
-            sessions.connections.sources = sources.or(sessions.connections.sources.take());
+            connections.sources = sources.or(connections.sources.take());
         }
         plan
     }

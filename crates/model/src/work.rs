@@ -288,6 +288,8 @@ impl Work {
             share: None,
             per_unit: None,
             caching: None,
+            session: None,
+            credits: None,
             sources: None,
             count: written.loops.and_then(|loops| workload.actions_of(loops)),
             clients: workload.clients(match written.clients {

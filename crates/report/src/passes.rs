@@ -57,11 +57,18 @@ impl RunDoc {
     /// and of the same client.
     pub(crate) fn has_same_terms_as(&self, other: &Self) -> bool {
         let (one, two) = (&self.server, &other.server);
+        (&one.auth, &one.dialect) == (&two.auth, &two.dialect)
+            && (&one.signing, &one.encryption) == (&two.signing, &two.encryption)
+            && self.is_beside(other)
+    }
+
+    /// Returns whether two documents are of the same server and of the same client, whatever was
+    /// negotiated.
+    pub(crate) fn is_beside(&self, other: &Self) -> bool {
+        let (one, two) = (&self.server, &other.server);
         let is_embedded = one.place == ServerLocation::Embedded;
         one.place == two.place
             && (is_embedded || one.url == two.url)
-            && (&one.auth, &one.dialect) == (&two.auth, &two.dialect)
-            && (&one.signing, &one.encryption) == (&two.signing, &two.encryption)
             && one.flush == two.flush
             // Older documents do not say what is known of writes.
             && one.write.zip(two.write).is_none_or(|(one, two)| one == two)

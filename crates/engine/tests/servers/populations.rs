@@ -17,10 +17,12 @@ use smbench_model::load::{LoadModel, PointLoad, SetupFailures, Spacing};
 use smbench_model::plan::Plan;
 use smbench_model::progress::{MeasuredInterval, Progress};
 use smbench_model::record::{LoadPointRecord, OpTotals, Outcome, RunRecord, Series};
+use smbench_model::sessions::{Mode, SessionOptions};
 use smbench_model::spec::{FilesSpec, RunOptions, SizeSpec, Spec, WorkSpec};
 use smbench_model::units::Size;
 use smbench_model::work::Population;
 use smbench_model::{Profile, Target};
+use smbench_protocol::Dialect;
 
 use crate::capture::{Capture, TSHARK};
 use crate::support::{short, target};
@@ -245,6 +247,92 @@ fn populations_sum_up_to_the_whole_and_to_what_the_server_receives() {
         assert_eq!(seen as u64, counted);
         assert!(counted > 0);
     }
+}
+
+/// What a client sent on a connection.
+#[derive(Default)]
+struct SentMessages {
+    /// Messages that were encrypted.
+    encrypted: usize,
+    /// READs and WRITEs in the clear, signed and not.
+    signed: usize,
+    plain: usize,
+}
+
+impl SentMessages {
+    /// Reads a stream of frames (MS-SMB2 2.2.1.2, 2.2.41).
+    fn of(mut stream: &[u8]) -> Self {
+        const SIGNED: u32 = 8;
+        let mut sent = Self::default();
+        while let Some((length, rest)) = stream.split_first_chunk() {
+            let (mut message, after) = rest.split_at(u32::from_be_bytes(*length) as usize);
+            stream = after;
+            if message.starts_with(b"\xfdSMB") {
+                sent.encrypted += 1;
+                continue;
+            }
+            loop {
+                let field = |at: usize| u32::from_le_bytes(message[at..at + 4].try_into().unwrap());
+                let command = field(12) as u16;
+                if command == READ || command == WRITE {
+                    let is_signed = field(16) & SIGNED != 0;
+                    sent.signed += usize::from(is_signed);
+                    sent.plain += usize::from(!is_signed);
+                }
+                match field(20) {
+                    0 => break,
+                    next => message = &message[next as usize..],
+                }
+            }
+        }
+        sent
+    }
+}
+
+/// One population signs in an old dialect, and the other one encrypts.
+#[test]
+fn populations_have_sessions_of_their_own() {
+    let Some(samba) = ScratchSamba::or_skip(SambaOptions::default()) else {
+        return;
+    };
+    let witness = Witness::start(samba.address());
+    let port = witness.address.port();
+    let url = format!("smb://{}@127.0.0.1:{port}/bench", samba.user());
+    let mut plan = company_on(&target(&url, samba.password()));
+    let usual = plan.sessions.options;
+    let [office, backup] = &mut plan.work.populations[..] else {
+        panic!("there are two populations");
+    };
+    office.session = Some(SessionOptions {
+        dialects: Dialect::Smb21.into(),
+        signing: Mode::Required,
+        ..usual
+    });
+    backup.session = Some(SessionOptions {
+        encryption: Mode::Required,
+        ..usual
+    });
+    backup.credits = Some(16);
+    let record = run(&plan);
+    assert_eq!(record.server.dialect, Some(Dialect::Smb21));
+    assert!(record.server.signing.is_some());
+    let sent = witness.sent.lock().unwrap();
+    let sent = sent
+        .iter()
+        .map(|sent| SentMessages::of(&sent.lock().unwrap()));
+    let (encrypted, clear): (Vec<_>, Vec<_>) = sent.partition(|sent| sent.encrypted > 0);
+    assert!(clear.iter().all(|sent| sent.plain == 0));
+    assert!(encrypted.iter().all(|sent| sent.signed + sent.plain == 0));
+    let whole = |at: usize, kind| -> u64 {
+        let points = record.load_points.iter();
+        points
+            .map(|point| point.populations[at].ops.whole(kind).count)
+            .sum()
+    };
+    let signed: usize = clear.iter().map(|sent| sent.signed).sum();
+    let encrypted: usize = encrypted.iter().map(|sent| sent.encrypted).sum();
+    assert!(signed as u64 >= whole(0, OpKind::Read) && signed > 0);
+    assert!(encrypted as u64 >= whole(1, OpKind::Write) && encrypted > 0);
 }
 
 #[test]

@@ -4,12 +4,13 @@ use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use smbench_protocol::DialectRange;
 
 use crate::lists::rates::RateList;
 use crate::lists::sources::SourceList;
 use crate::load::Spacing;
-use crate::options::duration;
-use crate::sessions::Caching;
+use crate::options::{duration, from_text};
+use crate::sessions::{Caching, Mode};
 use crate::workload::Timing;
 
 /// One `[[population]]` table: clients that do the work of a profile. Options that are absent
@@ -48,6 +49,16 @@ pub struct PopulationSpec {
     pub speed: Option<f64>,
     /// The caching that opens of files ask for, such as `batch` or `lease-rh`.
     pub oplock: Option<Caching>,
+    /// Dialects that its sessions offer, such as `3.1.1` or `2.1..3.0.2`.
+    #[serde(default, deserialize_with = "from_text")]
+    #[schemars(with = "Option<String>")]
+    pub dialect: Option<DialectRange>,
+    /// Message signing of its sessions.
+    pub sign: Option<Mode>,
+    /// Message encryption of its sessions.
+    pub encrypt: Option<Mode>,
+    /// Maximum number of credits that each of its connections holds and uses.
+    pub credits: Option<u16>,
     /// How long after the others its clients begin, at the start of each load point. It is less
     /// than the ramp-up and the window together.
     #[serde(default, deserialize_with = "duration")]

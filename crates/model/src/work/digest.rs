@@ -12,6 +12,7 @@ use crate::fileio::{Fileio, Flushing, RequestSpread, TestMode};
 use crate::files::FileSet;
 use crate::load::stream::FrameStream;
 use crate::load::{LoadModel, Rate, ThinkTime};
+use crate::sessions::SessionOptions;
 use crate::workload::{Replay, Requests, Workload};
 
 /// Adds the fields of all populations.
@@ -26,6 +27,13 @@ pub(super) fn add_populations(populations: &[Population], digest: &mut Digest) {
         digest.hash()
     });
     digest.add("populations", &digests.collect::<Vec<_>>());
+}
+
+/// Returns the hash of the options of a population's sessions.
+pub(super) fn hashed(options: &SessionOptions) -> String {
+    let mut digest = Digest::default();
+    options.add_to(&mut digest);
+    digest.hash()
 }
 
 /// Returns events as written, if there are any.

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use super::WorkProblem;
-use super::digest::{Requested, describe, several};
+use super::digest::{Requested, describe, hashed, several};
 use crate::action::Action;
 use crate::bounds::OUTSTANDING_MAX;
 use crate::contents::Verify;
@@ -15,7 +15,7 @@ use crate::kind::OpKind;
 use crate::lists::clients::CLIENTS_MAX;
 use crate::lists::sources::SourceList;
 use crate::load::{LoadModel, Ramp, Rate};
-use crate::sessions::Caching;
+use crate::sessions::{Caching, SessionOptions};
 use crate::workload::Workload;
 
 /// Largest number of populations of a run; a message below has it as well.
@@ -36,6 +36,10 @@ digested! {
         pub per_unit: Option<u32> => none,
         /// The caching that its opens of files ask for, if it is not that of the run.
         pub caching: Option<Caching> => given("oplock", caching.map(Caching::name)),
+        /// Options of its sessions, if they are not those of the run.
+        pub session: Option<SessionOptions> => given("session", session.as_ref().map(hashed)),
+        /// Maximum number of credits of each of its connections, if it is not that of the run.
+        pub credits: Option<u16> => given("population_credits", *credits),
         /// Local addresses of its connections, if they are not those of the run.
         pub sources: Option<SourceList> => none,
         /// The work of each client.

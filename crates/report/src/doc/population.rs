@@ -10,7 +10,7 @@ use smbench_model::contents::Verify;
 use smbench_model::load::{Ramp, RateScope, Spacing};
 use smbench_model::plan::Plan;
 use smbench_model::record::{Dropout, OpTotals, Verification};
-use smbench_model::sessions::Caching;
+use smbench_model::sessions::{Caching, Mode};
 use smbench_model::unit::LoadUnit;
 
 use super::caching::CachingDoc;
@@ -19,6 +19,7 @@ use super::offered::OfferedDoc;
 use super::operation::{FailureDoc, OpDoc, ReplayedDoc};
 use super::pacing::LoopDoc;
 use super::plan::{ArrivalsDoc, PlanDoc};
+use super::plan_sessions::PlanSessionsDoc;
 use super::statistics::SeriesDoc;
 use super::stream::StreamsDoc;
 use super::workload::WorkloadDoc;
@@ -73,6 +74,20 @@ pub struct PopulationDoc {
     /// The oplock or lease that opens of files asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub oplock: Option<Named<Caching>>,
+    /// The dialects that its sessions offered. Absent, like the next two keys, if its sessions had
+    /// the options of the plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dialect: Option<String>,
+    /// Signing of its sessions as asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signing: Option<Mode>,
+    /// Encryption of its sessions as asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub encryption: Option<Mode>,
+    /// Highest number of credits that each of its connections held and used. Absent if it was that
+    /// of the plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credits: Option<u16>,
     /// Local addresses of its connections. Absent if the system chose them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source_ip: Option<String>,
@@ -199,6 +214,13 @@ impl PlanDoc {
             think_time_s: of.think_time_s,
             think_distribution: of.think_distribution,
             ramp: of.ramp,
+            sessions: PlanSessionsDoc {
+                dialect: of.dialect.unwrap_or_else(|| self.sessions.dialect.clone()),
+                signing: of.signing.unwrap_or(self.sessions.signing),
+                encryption: of.encryption.or(self.sessions.encryption),
+                credits: of.credits.or(self.sessions.credits),
+                ..self.sessions.clone()
+            },
             verify: of.verify,
             bytes_on_share: of.bytes_on_share,
             ..self.clone()
@@ -220,6 +242,7 @@ impl From<&Plan> for PopulationDoc {
         let only = plan.only();
         let (rate, think) = (only.load.rate(), only.load.think_time());
         let (sources, caching) = (&plan.sessions.connections.sources, plan.sessions.caching);
+        let own = only.session.map(|_| PlanSessionsDoc::from(&plan.sessions));
         Self {
             name: only.name.clone().unwrap_or_default(),
             profile: only.profile.clone(),
@@ -240,6 +263,10 @@ impl From<&Plan> for PopulationDoc {
             ramp: (only.ramp != Ramp::Full).then_some(Named::Known(only.ramp)),
             start_s: (!only.start.is_zero()).then_some(only.start.as_secs_f64()),
             oplock: (caching != Caching::None).then_some(Named::Known(caching)),
+            signing: own.as_ref().map(|own| own.signing),
+            encryption: own.as_ref().and_then(|own| own.encryption),
+            dialect: own.map(|own| own.dialect),
+            credits: only.credits,
             source_ip: sources.as_ref().map(ToString::to_string),
             verify: only.verify,
             bytes_on_share: plan.bytes_on_share(),

@@ -2,7 +2,7 @@
 
 use itertools::Itertools as _;
 
-use super::workload;
+use super::{details, workload};
 use crate::doc::{PlanDoc, PopulationDoc};
 use crate::units::{counted, percent, plain, seconds};
 
@@ -39,6 +39,13 @@ pub(super) fn lines(plan: &PlanDoc) -> Vec<String> {
         let outstanding = super::outstanding(&alone, one.pacing);
         let oplock = one.oplock.as_ref();
         let oplock = oplock.map(|asked| format!("; oplock {}", plain(&asked.to_string())));
+        let session = one.signing.map(|_| details::session(&alone));
+        let mut session: Vec<_> = session.into_iter().flatten().collect();
+        let credits = one.credits.map(|most| counted(most.into(), "credit"));
+        session.extend(credits.map(|most| ("at most", most)));
+        let session = session
+            .iter()
+            .map(|(name, text)| format!("; {name} {text}"));
         let sources = one.source_ip.as_ref();
         let sources = sources.map(|sources| format!("; from {}", plain(sources)));
         let start = one
@@ -46,10 +53,11 @@ pub(super) fn lines(plan: &PlanDoc) -> Vec<String> {
             .map(|start| format!("; begins after {}", seconds(start)));
         let data = super::data(&alone);
         format!(
-            "{}, {clients}{}: {work}; {load}, {outstanding}; {data}{}{}{}",
+            "{}, {clients}{}: {work}; {load}, {outstanding}; {data}{}{}{}{}",
             plain(&one.name),
             share.unwrap_or_default(),
             oplock.unwrap_or_default(),
+            session.format(""),
             sources.unwrap_or_default(),
             start.unwrap_or_default()
         )

@@ -19,7 +19,7 @@ use crate::units::{bytes as bytes_of, counted, plain};
 #[must_use]
 pub fn facts(doc: &RunDoc) -> Vec<(&'static str, String)> {
     let [profile, load, data, window] = plan::facts(&doc.plan, doc.pacing);
-    let server = ("server", server(&doc.server));
+    let server = ("server", server(doc));
     let mut facts = vec![("run", run(doc))];
     facts.extend(names(doc));
     facts.extend([profile, server, load, data, window]);
@@ -80,16 +80,26 @@ fn complete(points: &[LoadPointDoc]) -> String {
     }
 }
 
-fn server(server: &ServerDoc) -> String {
-    let place = match server.place {
+fn server(doc: &RunDoc) -> String {
+    let place = match doc.server.place {
         ServerLocation::Remote => "",
         ServerLocation::Embedded => " (embedded)",
     };
-    format!("{}{place}, {}", plain(&server.url), session(server))
+    format!("{}{place}, {}", plain(&doc.server.url), negotiated(doc))
+}
+
+/// Describes what the sessions of a run negotiated: those of its first population, if others may
+/// differ.
+pub(super) fn negotiated(doc: &RunDoc) -> String {
+    let populations = &doc.plan.populations;
+    let may_differ = populations.iter().any(|one| one.signing.is_some());
+    let first = populations.first().filter(|_| may_differ);
+    let of = first.map(|one| format!("population {}: ", plain(&one.name)));
+    of.unwrap_or_default() + &session(&doc.server)
 }
 
 /// Describes what sessions negotiated.
-pub(super) fn session(server: &ServerDoc) -> String {
+fn session(server: &ServerDoc) -> String {
     if server.dialect == "none" {
         return "not SMB".to_owned();
     }

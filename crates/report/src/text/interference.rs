@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use crate::curve::{Curve, CurveRow};
-use crate::doc::{PlanSessionsDoc, PopulationDoc, RunDoc};
+use crate::doc::{PlanDoc, PlanSessionsDoc, PopulationDoc, RunDoc};
 use crate::doubt::Doubt;
 use crate::population::PopulationRow;
 use crate::table::{Cell, Column, Table};
@@ -17,22 +17,27 @@ pub fn runs_alone<'a>(
     others: impl IntoIterator<Item = &'a RunDoc>,
 ) -> Vec<&'a RunDoc> {
     // A population may have these options of its own.
-    let sessions = |of: &RunDoc| PlanSessionsDoc {
+    let sessions = |of: &PlanDoc| PlanSessionsDoc {
         oplock: None,
         source_ip: None,
-        ..of.plan.sessions.clone()
+        ..of.sessions.clone()
     };
     let populations = &together.plan.populations;
+    // The document of all has what the sessions of the first population agreed to.
+    let have_own = populations.iter().any(|one| one.signing.is_some());
     let is_part = |of: &RunDoc| match &of.plan.populations[..] {
-        [only] => populations.len() > 1 && populations.iter().any(|one| is_same(one, only)),
+        [only] if populations.len() > 1 => populations.iter().any(|one| {
+            let planned = together.plan.alone(one);
+            is_same(one, only) && sessions(&of.plan) == sessions(&planned)
+        }),
         _ => false,
     };
     let others = others.into_iter().filter(|of| {
         of.started <= together.started
             && of.label == together.label
             && is_part(of)
-            && of.has_same_terms_as(together)
-            && sessions(of) == sessions(together)
+            && of.is_beside(together)
+            && (have_own || of.has_same_terms_as(together))
     });
     let mut alone: Vec<_> = others.collect();
     alone.sort_by_key(|of| Reverse(&of.started));

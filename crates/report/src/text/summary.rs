@@ -8,7 +8,7 @@ use smbench_model::setting::SERVER_METRICS;
 use super::cautions::brief_cautions;
 use super::cpu::busy_percent;
 use super::failover::failover_in_brief;
-use super::header::{flushes, names, outcome, session, split, tree, writes};
+use super::header::{flushes, names, negotiated, outcome, split, tree, writes};
 use super::points::{load_points_in_brief, overall, peak_words, setup_words};
 use super::populations::at_answer;
 use super::rate::{missed_rate, rate_remarks};
@@ -304,7 +304,7 @@ fn settings(doc: &RunDoc) -> Vec<Fact> {
     all.extend([
         Fact::plain("Profile", profile.1),
         Fact::plain("Server", server),
-        Fact::plain("Session", session(&doc.server)),
+        Fact::plain("Session", negotiated(doc)),
         Fact::plain(
             "Load",
             match &doc.find {

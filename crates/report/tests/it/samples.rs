@@ -43,6 +43,8 @@ fn population(load_points: &[u32]) -> Population {
         share: None,
         per_unit: None,
         caching: None,
+        session: None,
+        credits: None,
         sources: None,
         workload: Workload {
             sizes: vec![

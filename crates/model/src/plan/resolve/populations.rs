@@ -12,7 +12,7 @@ use crate::limits::Limits;
 use crate::lists::clients::ClientList;
 use crate::plan::{Place, Plan, PlanError, PopulationProblem};
 use crate::profile::Profile;
-use crate::sessions::Sessions;
+use crate::sessions::{Connections, Sessions};
 use crate::spec::{PopulationSpec, RunOptions, SessionsSpec, Spec, WorkSpec};
 use crate::target::Target;
 use crate::work::{Population, WINDOW, Work};
@@ -30,7 +30,9 @@ const OF_TABLE: [&str; 7] = [
     "speed",
 ];
 /// Options that the profile of a population may also set for its clients.
-const OF_PROFILE: [&str; 4] = ["loops", "ramp", "verify", "oplock"];
+const OF_PROFILE: [&str; 8] = [
+    "loops", "ramp", "verify", "oplock", "dialect", "sign", "encrypt", "credits",
+];
 /// Options of the work that have no meaning with populations.
 const OF_NONE: [&str; 2] = ["loops", "file_size"];
 
@@ -92,7 +94,10 @@ impl PlanSources<'_> {
         let parts = parts.zip(&self.profile.populations);
         let parts = parts.map(|((plan, table), member)| {
             let caching = plan.sessions.caching;
-            let sources = plan.sessions.connections.sources.clone();
+            let own = plan.sessions.options;
+            let Connections {
+                credits, sources, ..
+            } = plan.sessions.connections.clone();
             Population {
                 name: Some(table.name.clone()),
                 profile: member.name(),
@@ -100,6 +105,8 @@ impl PlanSources<'_> {
                 per_unit: table.per_unit,
                 start: table.start.unwrap_or_default(),
                 caching: (!is_only && caching != sessions.caching).then_some(caching),
+                session: (own != sessions.options).then_some(own),
+                credits: credits.filter(|_| credits != sessions.connections.credits),
                 sources: sources.filter(|own| !is_only && of_run.as_ref() != Some(own)),
                 ..plan.only().clone()
             }
@@ -140,6 +147,10 @@ impl PlanSources<'_> {
             generator: run.generator.clone(),
             sessions: SessionsSpec {
                 oplock: given.oplock.or(table.oplock).or(run.sessions.oplock),
+                dialect: given.dialect.or(table.dialect).or(run.sessions.dialect),
+                sign: given.sign.or(table.sign).or(run.sessions.sign),
+                encrypt: given.encrypt.or(table.encrypt).or(run.sessions.encrypt),
+                credits: given.credits.or(table.credits).or(run.sessions.credits),
                 source_ip: sources.or(run.sessions.source_ip.clone()),
                 ..run.sessions.clone()
             },

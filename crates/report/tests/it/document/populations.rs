@@ -10,9 +10,11 @@ use smbench_model::load::{LoadModel, Spacing};
 use smbench_model::record::{
     LoadPointRecord, OperationFailure, Phase, PopulationRecord, Punctuality, RunRecord,
 };
+use smbench_model::sessions::{Mode, SessionOptions};
 use smbench_model::work::Population;
 use smbench_protocol::NtStatus;
 use smbench_report::compare::{Input, compare};
+use smbench_report::plan::details;
 use smbench_report::text::{interference, operations_of_populations, populations, runs_alone};
 use smbench_report::{Curve, RunDoc, Threshold, render, write_csv};
 
@@ -257,6 +259,43 @@ fn each_population_has_a_row_in_tables_and_rows_in_csv() {
             ["backup", "4", "400"]
         ]
     );
+}
+
+#[test]
+fn sessions_of_a_population_are_named() {
+    let mut record = company(&[8]);
+    let usual = document(&record);
+    let options = record.plan.sessions.options;
+    let backup = &mut record.plan.work.populations[1];
+    backup.credits = Some(64);
+    backup.session = Some(SessionOptions {
+        signing: Mode::Required,
+        ..options
+    });
+    let doc = document(&record);
+    let [office, backup] = &doc.plan.populations[..] else {
+        panic!("there are two populations");
+    };
+    assert_eq!(*office, usual.plan.populations[0]);
+    assert_eq!(
+        (backup.dialect.as_deref(), backup.signing, backup.credits),
+        (Some("3.1.1"), Some(Mode::Required), Some(64))
+    );
+    let planned = details(&doc.plan);
+    let (_, lines) = planned.iter().find(|of| of.0 == "populations").unwrap();
+    let part = "; dialect 3.1.1; signing required; encryption as the server requires; at most 64 \
+                credits";
+    assert_eq!(lines.matches(part).count(), 1, "{lines}");
+    let [one, other] = [&usual, &doc].map(render);
+    assert!(!one.contains("population office: SMB"), "{one}");
+    assert!(other.contains("population office: SMB"), "{other}");
+    let alone = document(&RunRecord {
+        load_points: vec![point(4, 1, 800)],
+        plan: record.plan.alone().nth(1).unwrap(),
+        ..company(&[8])
+    });
+    assert_eq!(runs_alone(&doc, [&alone]), [&alone]);
+    assert!(runs_alone(&usual, [&alone]).is_empty());
 }
 
 #[test]

@@ -2,13 +2,15 @@
 
 use std::time::Duration;
 
+use smbench_protocol::{Dialect, DialectRange};
+
 use super::{refusal, resolve, target};
 use crate::limits::Limits;
 use crate::load::LoadModel;
 use crate::plan::{Plan, PlanError};
 use crate::profile::Profile;
-use crate::sessions::Caching;
-use crate::spec::{RunOptions, WorkSpec};
+use crate::sessions::{Caching, Mode};
+use crate::spec::{RunOptions, SessionsSpec, WorkSpec};
 
 /// Returns a profile whose populations have built-in profiles.
 fn company(tables: &str) -> Profile {
@@ -93,6 +95,56 @@ fn each_population_has_its_profile_and_its_options() {
     assert_eq!(
         (sources(0), sources(2)),
         (None, Some("127.0.0.2".parse().unwrap()))
+    );
+}
+
+#[test]
+fn a_population_has_sessions_of_its_own() {
+    let own = THREE.replace(
+        "oplock = \"batch\"",
+        "oplock = \"batch\"\ndialect = \"2.1\"\nsign = \"required\"\ncredits = 64",
+    );
+    let plan = of(&own, &clients("100")).unwrap();
+    assert_eq!(plan.check(), Ok(()));
+    let alone: Vec<_> = plan.alone().map(|plan| plan.sessions).collect();
+    let [office, _, editors] = &alone[..] else {
+        panic!("there are three populations");
+    };
+    assert_eq!(office.options, plan.sessions.options);
+    assert_eq!(editors.options.dialects, DialectRange::only(Dialect::Smb21));
+    assert_eq!(editors.options.signing, Mode::Required);
+    let credits = [office, editors].map(|sessions| sessions.connections.credits);
+    assert_eq!(credits, [None, Some(64)]);
+    let usual = of(THREE, &clients("100")).unwrap();
+    assert_ne!(plan.digest(), usual.digest());
+    for (from, to) in [("2.1", "3.0"), ("required", "off"), ("= 64", "= 65")] {
+        let changed = of(&own.replacen(from, to, 1), &clients("100")).unwrap();
+        assert_ne!(plan.digest(), changed.digest(), "{from}");
+    }
+
+    let off = SessionsSpec {
+        sign: Some(Mode::Off),
+        ..SessionsSpec::default()
+    };
+    let options = RunOptions {
+        sessions: off,
+        ..clients("100")
+    };
+    let plan = of(&own, &options).unwrap();
+    let mut signing = plan.alone().map(|plan| plan.sessions.options.signing);
+    assert!(signing.all(|signing| signing == Mode::Off));
+
+    let wrong = of(&own.replace("= 64", "= 0"), &clients("100")).unwrap_err();
+    assert_eq!(
+        wrong.to_string(),
+        "profile company.toml, population editors: credits is 0: give 1 to 8192"
+    );
+    let of_all = own.replace("credits = 64", "connections_per_session = 2");
+    let refused = Profile::parse("company.toml", &of_all).unwrap_err();
+    let refused = refused.to_string();
+    assert!(
+        refused.contains("unknown field `connections_per_session`"),
+        "{refused}"
     );
 }
 
