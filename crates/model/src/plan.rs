@@ -20,6 +20,7 @@ use crate::kind::{Direction, OpKind};
 use crate::limits::Limits;
 use crate::part::{ClientPart, ClientRange};
 use crate::sessions::Sessions;
+use crate::stages::StagePlace;
 use crate::work::{Population, Work};
 pub use problem::{Place, PlanError, PopulationProblem, Problem};
 
@@ -94,12 +95,12 @@ impl Plan {
         self.generator.part.count(self.max_clients())
     }
 
-    /// Returns how many clients that this process carries are under load at a level of the stages,
-    /// of the population with this index.
+    /// Returns how many clients that this process carries are under load at the end of a stage, of
+    /// the population with this index.
     #[must_use]
-    pub fn clients_here_at(&self, population: usize, level: f64) -> u32 {
+    pub fn clients_here_after(&self, population: usize, place: &StagePlace) -> u32 {
         // Stages put a population's first clients under load.
-        let clients = self.work.clients_at(population, level);
+        let clients = self.work.clients_after(population, place);
         self.generator.part.count(clients)
     }
 

@@ -3,6 +3,7 @@
 
 mod moved;
 mod text;
+mod together;
 mod walk;
 
 use std::time::Duration;

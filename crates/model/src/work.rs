@@ -306,6 +306,7 @@ impl Work {
             workload,
             load,
             rates,
+            stages: None,
             start: Duration::ZERO,
             ramp: written.ramp.unwrap_or_default(),
             verify: written.verify.unwrap_or_default(),

@@ -35,7 +35,8 @@ pub struct LoadStage {
 impl LoadStage {
     /// Formats its levels: `50 to 500`, or `500`.
     fn levels(self) -> String {
-        let Self { from, to, .. } = self;
+        // Where lines of populations are added up, a level may be anything.
+        let [from, to] = [self.from, self.to].map(|level| (level * 1e3).round() / 1e3);
         if from == to {
             to.to_string()
         } else {

@@ -206,7 +206,7 @@ fn has_clients(plan: &Plan, clients: u32) -> bool {
     match &work.stages {
         None => work.load_points().contains(&clients),
         Some(stages) => {
-            let mut ends = stages.places().map(|place| work.all_clients_at(place.to));
+            let mut ends = stages.places().map(|place| work.all_clients_after(&place));
             ends.any(|end| end == clients)
         }
     }

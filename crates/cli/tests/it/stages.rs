@@ -225,7 +225,7 @@ fn populations_begin_with_the_stages_that_they_follow() {
         (
             "moved.toml",
             "--stages=9s:8",
-            Some("a population with a share follows the stages from their start"),
+            Some("a population with a share or stages follows the stages from their start"),
         ),
         ("together.toml", "--soak=10s", None),
         (
@@ -440,6 +440,46 @@ fn shares_of_all_clients_at_the_start_divide_the_highest_level() {
     place
         .smbench(&plan)
         .failed_with(2, &["the shares of the populations sum to 88"]);
+}
+
+const LINES: &str = r#"
+[[population]]
+name = "office"
+profile = "read-4k"
+stages = "1s:4,2s:4"
+[[population]]
+name = "backup"
+profile = "read-4k"
+stages = "2s:0,0s:2,1s:2"
+"#;
+
+#[test]
+fn populations_follow_lines_of_their_own() {
+    let (server, place) = (server(), Place::new());
+    place.write("lines.toml", LINES);
+    let url = server.url();
+    let run = ["run", &url, "-p=lines.toml", "--threads=2", "--json=-"];
+    let said = place.smbench_as(server.password(), &run);
+    let doc = json(&said.stdout);
+    assert_eq!(doc["plan"]["stages"], "1s:4,1s:4,0s:6,1s:6");
+    assert_eq!(doc["plan"]["populations"][1]["stages"], "2s:0,0s:2,1s:2");
+    let clients = |at: usize| {
+        column(&doc, |point| {
+            point["populations"][at]["clients"].as_f64().unwrap()
+        })
+    };
+    assert_eq!(clients(0), [4.0; 3]);
+    assert_eq!(clients(1), [0.0, 0.0, 2.0]);
+    let all = column(&doc, |point| point["clients"].as_f64().unwrap());
+    assert_eq!(all, [4.0, 4.0, 6.0]);
+    let reads = |at: usize| {
+        let of = |point: &Value| point["populations"][at]["ops"]["read"]["count"].as_f64();
+        column(&doc, |point| of(point).unwrap_or(0.0))
+    };
+    let (office, backup) = (reads(0), reads(1));
+    assert!(office.iter().all(|count| *count > 0.0), "{office:?}");
+    assert_eq!(backup[..2], [0.0; 2]);
+    assert!(backup[2] > 0.0, "{backup:?}");
 }
 
 #[test]

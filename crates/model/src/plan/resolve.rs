@@ -107,9 +107,10 @@ impl Plan {
         limits: Limits,
         cores: u32,
     ) -> Result<Self, PlanError> {
+        let written = PlanSources { profile, options };
         let work = options.work.before(&profile.spec.run.work);
-        if work.has_stages() {
-            return PlanSources { profile, options }.staged(&work, target, limits, cores);
+        if work.has_stages() || written.has_lines() {
+            return written.staged(&work, target, limits, cores);
         }
         Self::resolve_level(profile, options, target, limits, cores)
     }

@@ -11,6 +11,7 @@ use crate::lists::sources::SourceList;
 use crate::load::Spacing;
 use crate::options::{duration, from_text};
 use crate::sessions::{Caching, Mode};
+use crate::stages::{MovedClients, Stages};
 use crate::workload::Timing;
 
 /// One `[[population]]` table: clients that do the work of a profile. Options that are absent
@@ -59,6 +60,11 @@ pub struct PopulationSpec {
     pub encrypt: Option<Mode>,
     /// Maximum number of credits that each of its connections holds and uses.
     pub credits: Option<u16>,
+    /// How the number of its clients changes, such as `2m:0,10m:16`. `clients` is then the number
+    /// at the start; 0 when absent.
+    #[serde(default, deserialize_with = "from_text")]
+    #[schemars(with = "Option<String>")]
+    pub stages: Option<Stages>,
     /// How long after the others its clients begin, at the start of each load point. It is less
     /// than the ramp-up and the window together.
     #[serde(default, deserialize_with = "duration")]
@@ -66,4 +72,15 @@ pub struct PopulationSpec {
     pub start: Option<Duration>,
     /// Local addresses to connect from, such as `192.0.2.10-192.0.2.20`.
     pub source_ip: Option<SourceList>,
+}
+
+impl PopulationSpec {
+    /// Returns the line of its clients, if it has stages of its own.
+    pub(crate) fn line(&self) -> Option<Stages> {
+        let mut written = self.stages.clone()?;
+        written.begin = self.clients.unwrap_or(0).into();
+        let mut line = written.cut_as(&written);
+        line.clients = MovedClients::only(line.most() as u32);
+        Some(line)
+    }
 }

@@ -131,6 +131,11 @@ impl fmt::Display for Stages {
         for (number, StageStep { length, level }) in self.list.iter().enumerate() {
             let comma = if number > 0 { "," } else { "" };
             let length = format_duration(*length).replace(' ', "");
+            // Where lines are added up, a stage may end between two numbers of clients.
+            let level = match self.unit {
+                StageUnit::Clients => (level * 1e3).round() / 1e3,
+                StageUnit::Rate => *level,
+            };
             write!(f, "{comma}{length}:{level}{suffix}")?;
         }
         Ok(())

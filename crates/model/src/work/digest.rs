@@ -13,6 +13,7 @@ use crate::files::FileSet;
 use crate::load::stream::FrameStream;
 use crate::load::{LoadModel, Rate, ThinkTime};
 use crate::sessions::SessionOptions;
+use crate::stages::Stages;
 use crate::workload::{Replay, Requests, Workload};
 
 /// Adds the fields of all populations.
@@ -34,6 +35,11 @@ pub(super) fn hashed(options: &SessionOptions) -> String {
     let mut digest = Digest::default();
     options.add_to(&mut digest);
     digest.hash()
+}
+
+/// Returns the stages of a population, after the number of clients that it begins with.
+pub(super) fn line(stages: &Stages) -> String {
+    format!("{},{stages}", stages.begin)
 }
 
 /// Returns events as written, if there are any.

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use super::WorkProblem;
-use super::digest::{Requested, describe, hashed, several};
+use super::digest::{Requested, describe, hashed, line, several};
 use crate::action::Action;
 use crate::bounds::OUTSTANDING_MAX;
 use crate::contents::Verify;
@@ -16,6 +16,7 @@ use crate::lists::clients::CLIENTS_MAX;
 use crate::lists::sources::SourceList;
 use crate::load::{LoadModel, Ramp, Rate};
 use crate::sessions::{Caching, SessionOptions};
+use crate::stages::Stages;
 use crate::workload::Workload;
 
 /// Largest number of populations of a run; a message below has it as well.
@@ -57,6 +58,8 @@ digested! {
         /// the only number of clients. The first one, if a search chooses its rate beside other
         /// populations. Empty otherwise.
         pub rates: Vec<Rate> => given("rates", several(rates)),
+        /// How the number of its clients changes, if it has stages of its own.
+        pub stages: Option<Stages> => given("population_stages", stages.as_ref().map(line)),
         /// How long after the start of the load its clients begin.
         pub start: Duration
             => given("start_ns", (!start.is_zero()).then_some(start.as_nanos())),
@@ -84,10 +87,10 @@ impl Population {
     }
 
     /// Returns whether stages change its number of clients: it is the only one without a table, or
-    /// has a share of them.
+    /// has a share of them or stages of its own.
     #[must_use]
     pub const fn is_moved(&self) -> bool {
-        self.name.is_none() || self.share.is_some()
+        self.name.is_none() || self.share.is_some() || self.stages.is_some()
     }
 
     /// Returns the clients of its largest load point.

@@ -52,6 +52,9 @@ impl Work {
     /// Returns the stages as the population with this index sees them.
     pub(crate) fn stages_of(&self, index: usize) -> Option<Stages> {
         let mut stages = self.stages.clone()?;
+        if let Some(own) = &self.populations[index].stages {
+            return Some(own.cut_as(&stages));
+        }
         // A population that was taken from several knows the others.
         if self.populations.len() > 1 || stages.clients.moved.is_empty() {
             let (moved, others): (Vec<_>, Vec<_>) =
@@ -71,22 +74,31 @@ impl Work {
     pub fn is_pause(&self, place: &StagePlace) -> bool {
         match place.unit {
             StageUnit::Rate => place.from <= 0.0 && place.to <= 0.0,
-            StageUnit::Clients => [place.from, place.to]
-                .into_iter()
-                .all(|level| self.all_clients_at(level) == 0),
+            StageUnit::Clients => {
+                let most = |own: &StagePlace| own.from.max(own.to);
+                (0..self.populations.len()).all(|index| self.clients_in(index, place, most) == 0)
+            }
         }
     }
 
-    /// Returns how many clients of all populations are under load at a level.
+    /// Returns how many clients of all populations are under load at the end of a stage.
     #[must_use]
-    pub fn all_clients_at(&self, level: f64) -> u32 {
+    pub fn all_clients_after(&self, place: &StagePlace) -> u32 {
         let populations = 0..self.populations.len();
-        populations.map(|index| self.clients_at(index, level)).sum()
+        populations
+            .map(|index| self.clients_after(index, place))
+            .sum()
     }
 
-    /// Returns how many clients of the population with this index are under load at a level.
+    /// Returns how many clients of the population with this index are under load at the end of a
+    /// stage.
     #[must_use]
-    pub fn clients_at(&self, index: usize, level: f64) -> u32 {
+    pub fn clients_after(&self, index: usize, place: &StagePlace) -> u32 {
+        self.clients_in(index, place, |own| own.to)
+    }
+
+    /// Returns how many clients of a population are under load at a level of its line in a stage.
+    fn clients_in(&self, index: usize, place: &StagePlace, level: fn(&StagePlace) -> f64) -> u32 {
         let population = &self.populations[index];
         match self.stages_of(index) {
             Some(stages)
@@ -94,7 +106,8 @@ impl Work {
                     && stages.unit == StageUnit::Clients
                     && population.is_moved() =>
             {
-                stages.clients_at(level)
+                let mut own = stages.places().skip_while(|own| own.number < place.number);
+                stages.clients_at(level(&own.next().unwrap_or(*place)))
             }
             _ => population.max_clients(),
         }

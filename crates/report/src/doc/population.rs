@@ -67,6 +67,10 @@ pub struct PopulationDoc {
     /// Start of clients: `linear` over the ramp-up. Absent if all began at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ramp: Option<Named<Ramp>>,
+    /// How the number of its clients changed, such as `2m:0,10m:16`. Absent unless it has stages of
+    /// its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stages: Option<String>,
     /// Seconds after the start of the load at which its clients began. Its rates are over the whole
     /// window all the same. Absent if they began with the load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -261,6 +265,7 @@ impl From<&Plan> for PopulationDoc {
             think_time_s: think.map(|think| think.mean.as_secs_f64()),
             think_distribution: think.map(|think| Named::Known(think.spacing)),
             ramp: (only.ramp != Ramp::Full).then_some(Named::Known(only.ramp)),
+            stages: only.stages.as_ref().map(ToString::to_string),
             start_s: (!only.start.is_zero()).then_some(only.start.as_secs_f64()),
             oplock: (caching != Caching::None).then_some(Named::Known(caching)),
             signing: own.as_ref().map(|own| own.signing),

@@ -48,17 +48,20 @@ pub(super) fn lines(plan: &PlanDoc) -> Vec<String> {
             .map(|(name, text)| format!("; {name} {text}"));
         let sources = one.source_ip.as_ref();
         let sources = sources.map(|sources| format!("; from {}", plain(sources)));
+        let stages = one.stages.as_ref();
+        let stages = stages.map(|stages| format!("; stages {}", plain(stages)));
         let start = one
             .start_s
             .map(|start| format!("; begins after {}", seconds(start)));
         let data = super::data(&alone);
         format!(
-            "{}, {clients}{}: {work}; {load}, {outstanding}; {data}{}{}{}{}",
+            "{}, {clients}{}: {work}; {load}, {outstanding}; {data}{}{}{}{}{}",
             plain(&one.name),
             share.unwrap_or_default(),
             oplock.unwrap_or_default(),
             session.format(""),
             sources.unwrap_or_default(),
+            stages.unwrap_or_default(),
             start.unwrap_or_default()
         )
     });

@@ -73,6 +73,7 @@ fn population(load_points: &[u32]) -> Population {
         outstanding: 4,
         load: LoadModel::default(),
         rates: Vec::new(),
+        stages: None,
         start: Duration::ZERO,
         ramp: Ramp::Full,
         verify: Verify::Off,

@@ -6,6 +6,7 @@ use std::time::Duration;
 use smbench_model::record::{
     ClientUsage, GeneratorRecord, HostRecord, LatencyNoise, LoadPointRecord, StageRecord, Tally,
 };
+use smbench_model::stages::StagePlace;
 
 use crate::hosts::APART_MAX;
 use crate::run::context::{Context, RunRole};
@@ -30,7 +31,7 @@ pub(super) fn add_hosts_of_stage(
     let (RunRole::First(first), Some(own)) = (context.role, own) else {
         return;
     };
-    let clients: u32 = clients_here_at(context, record.place.to).into_iter().sum();
+    let clients: u32 = clients_here_after(context, &record.place).into_iter().sum();
     let first = HostRecord::of_stage(first.name(), clients, own, record);
     let memory = others.iter().map(|other| other.own_memory);
     record.memory.own = memory.fold(record.memory.own, |all, one| Some(all? + one?));
@@ -40,11 +41,12 @@ pub(super) fn add_hosts_of_stage(
     record.machine_busy = busiest(&record.hosts);
 }
 
-/// Returns how many clients of each population that this host carries are under load at a level.
-pub(super) fn clients_here_at(context: &Context<'_>, level: f64) -> Vec<u32> {
+/// Returns how many clients of each population that this host carries are under load at the end
+/// of a stage.
+pub(super) fn clients_here_after(context: &Context<'_>, place: &StagePlace) -> Vec<u32> {
     let populations = 0..context.plan.work.populations.len();
     populations
-        .map(|index| context.plan.clients_here_at(index, level))
+        .map(|index| context.plan.clients_here_after(index, place))
         .collect()
 }
 

@@ -13,7 +13,7 @@ use smbench_model::stages::{StagePlace, Stages};
 
 use super::cpu_reader::{Seen, StageInstants, StageReading, StageReadings};
 use super::failed::{Excuse, excuse, objection_to, trouble_in};
-use super::host_records::{add_hosts_of_stage, clients_here_at};
+use super::host_records::{add_hosts_of_stage, clients_here_after};
 use crate::machine::{clock, tcp};
 use crate::run::Observer;
 use crate::run::context::{Context, RunRole};
@@ -184,16 +184,16 @@ impl<'a> StageRows<'a> {
         places.map(span).collect()
     }
 
-    /// Returns how many clients of each population are under load at a level; on another host
-    /// than the first, of its own.
-    fn clients_at(&self, level: f64) -> Vec<u32> {
+    /// Returns how many clients of each population are under load at the end of a stage; on
+    /// another host than the first, of its own.
+    fn clients_after(&self, place: &StagePlace) -> Vec<u32> {
         if let RunRole::Other(_) = self.context.role {
-            return clients_here_at(self.context, level);
+            return clients_here_after(self.context, place);
         }
         let work = &self.context.plan.work;
         let populations = 0..work.populations.len();
         populations
-            .map(|index| work.clients_at(index, level))
+            .map(|index| work.clients_after(index, place))
             .collect()
     }
 
@@ -239,7 +239,7 @@ impl<'a> StageRows<'a> {
             all.continue_churn(&before.ops);
         }
         let work = &self.context.plan.work;
-        let clients = self.clients_at(place.to);
+        let clients = self.clients_after(&place);
         let populations = clients.iter().zip(populations);
         let populations = populations.map(|(clients, ops)| PopulationStage {
             clients: *clients,

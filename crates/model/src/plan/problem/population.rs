@@ -56,7 +56,7 @@ pub enum PopulationProblem {
     )]
     NoPerUnit(String),
     /// A population has clients at all load points.
-    #[error("load points count {0}: drop clients and share, per_unit decides")]
+    #[error("load points count {0}: drop clients, share and stages, per_unit decides")]
     UnitAndClients(String),
     /// The clients of a unit have no rate.
     #[error(

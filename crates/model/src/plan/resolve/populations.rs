@@ -55,7 +55,13 @@ impl PlanSources<'_> {
             Some(unit) => self.clients_of_units(unit)?,
             None => run.work.clients.clone().map_or(vec![CLIENTS], Vec::from),
         };
-        let tables = with_shares(&profile.spec.population, unit.as_ref());
+        let mut tables = with_shares(&profile.spec.population, unit.as_ref());
+        for table in &mut tables {
+            if let Some(line) = table.line() {
+                table.clients = Some(line.most() as u32);
+                table.stages = Some(line);
+            }
+        }
         let is_given = unit.is_some() || run.work.clients.is_some();
         let clients = clients_of(&tables, &points, is_given);
         let clients = clients.map_err(|problem| self.in_option("clients", problem.into()))?;
@@ -103,6 +109,7 @@ impl PlanSources<'_> {
                 profile: member.name(),
                 share: table.share,
                 per_unit: table.per_unit,
+                stages: table.stages.clone(),
                 start: table.start.unwrap_or_default(),
                 caching: (!is_only && caching != sessions.caching).then_some(caching),
                 session: (own != sessions.options).then_some(own),
@@ -203,7 +210,7 @@ impl PlanSources<'_> {
         }
     }
 
-    fn place_of(&self, table: &PopulationSpec) -> String {
+    pub(super) fn place_of(&self, table: &PopulationSpec) -> String {
         format!("{}, population {}", self.profile.origin, table.name)
     }
 

@@ -89,13 +89,58 @@ impl PlanSources<'_> {
         }
     }
 
-    /// Returns whether the populations alone say how many clients a soak has.
+    /// Returns whether populations have stages of their own.
+    pub(super) fn has_lines(&self) -> bool {
+        let mut tables = self.profile.spec.population.iter();
+        tables.any(|table| table.stages.is_some())
+    }
+
+    /// Returns the line of all clients, if populations have stages of their own.
+    fn sum_of_lines(&self, given: &WorkSpec) -> Result<Option<Stages>, PlanError> {
+        if !self.has_lines() {
+            return Ok(None);
+        }
+        let other = [
+            ("stages", given.stages.is_some()),
+            ("soak", given.soak.is_some()),
+        ];
+        if let Some((option, _)) = other.into_iter().find(|(_, is_given)| *is_given) {
+            let why = "populations have stages of their own: drop this option";
+            return Err(self.in_option(option, WorkProblem::Stages(why).into()));
+        }
+        let tables = &self.profile.spec.population;
+        for table in tables {
+            let is_of_rate = |stages: &Stages| stages.unit == StageUnit::Rate;
+            let why = match (&table.stages, table.share) {
+                (Some(own), _) if is_of_rate(own) => {
+                    "stages of a population are numbers of its clients, such as 2m:50"
+                }
+                (_, Some(_)) => {
+                    "beside populations with stages of their own, give clients in place of a share"
+                }
+                _ => continue,
+            };
+            return Err(PlanError {
+                place: Place::Profile(self.place_of(table)),
+                problem: WorkProblem::Stages(why).into(),
+            });
+        }
+        let lines: Vec<_> = tables.iter().filter_map(PopulationSpec::line).collect();
+        let others = tables.iter().filter(|table| table.stages.is_none());
+        let others = others.filter_map(|table| table.clients);
+        let sum = Stages::sum(&lines, others.fold(0, u32::saturating_add));
+        let sum = sum.map_err(|error| self.in_profile(WorkProblem::from(error).into()))?;
+        Ok(Some(sum))
+    }
+
+    /// Returns whether the populations alone say how many clients a load has.
     fn has_own_clients(&self, stages: &Stages) -> bool {
         let is_given =
             self.options.work.clients.is_some() || self.profile.spec.run.work.clients.is_some();
         let is_soak = stages.purpose == StagesPurpose::Soak;
         let spec = &self.profile.spec;
-        is_soak && !is_given && !spec.population.is_empty() && spec.unit.is_none()
+        let have_clients = !spec.population.is_empty() && spec.unit.is_none();
+        self.has_lines() || is_soak && !is_given && have_clients
     }
 
     /// Returns the rows of a soak.
@@ -126,6 +171,9 @@ impl PlanSources<'_> {
                 "units",
                 "stages and soaks count clients: give clients in place of units",
             );
+        }
+        if let Some(sum) = self.sum_of_lines(given)? {
+            return Ok(sum);
         }
         let clients = given.clients.clone().map(Vec::from).unwrap_or_default();
         if clients.len() > 1 {
@@ -208,8 +256,8 @@ impl PlanSources<'_> {
         if populations.any(|one| one.is_moved() && !one.start.is_zero()) {
             return fail(
                 "start",
-                "a population with a share follows the stages from their start: drop its start, \
-                 or give it clients",
+                "a population with a share or stages follows the stages from their start: drop \
+                 its start, or give it clients",
             );
         }
         Ok(())

@@ -91,14 +91,20 @@ pub(super) fn unfit_clients(
     unit: Option<&str>,
     table: &PopulationSpec,
 ) -> Option<PopulationProblem> {
-    let has_others = table.clients.is_some() || table.share.is_some();
+    let has_others = [
+        table.clients.is_some(),
+        table.share.is_some(),
+        table.stages.is_some(),
+    ];
     match (unit, table.per_unit) {
         (None, Some(_)) => Some(PopulationProblem::WithoutUnit("per_unit")),
-        (Some(unit), _) if has_others => Some(PopulationProblem::UnitAndClients(unit.to_owned())),
+        (Some(unit), _) if has_others.contains(&true) => {
+            Some(PopulationProblem::UnitAndClients(unit.to_owned()))
+        }
         (Some(unit), None | Some(0)) => Some(PopulationProblem::NoPerUnit(unit.to_owned())),
         (Some(_), Some(_)) => None,
         (None, None) => match (table.clients, table.share) {
-            (None, None) => Some(PopulationProblem::NoClients),
+            (None, None) if table.stages.is_none() => Some(PopulationProblem::NoClients),
             (Some(_), Some(_)) => Some(PopulationProblem::ClientsAndShare),
             _ => None,
         },

@@ -67,6 +67,7 @@ fn planned(load_point: LoadPointDoc) -> RunDoc {
         think_time_s: None,
         think_distribution: None,
         ramp: None,
+        stages: None,
         start_s: None,
         oplock: None,
         dialect: None,

@@ -79,7 +79,7 @@ fn units_that_cannot_be_are_refused_with_the_reason() {
         (
             "per_unit = 2",
             "per_unit = 2\nshare = 5",
-            "drop clients and share",
+            "drop clients, share and stages",
         ),
         (
             "rate = \"10/client\"",
