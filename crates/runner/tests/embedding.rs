@@ -156,12 +156,8 @@ fn a_program_makes_a_run_and_saves_its_document() {
     // That of the test may say what nobody may know.
     assert_eq!(saved.command, [""; 0]);
     assert_eq!(saved.plan.profile, "read-4k");
-    let clients: Vec<_> = saved
-        .load_points
-        .iter()
-        .map(|point| point.clients)
-        .collect();
-    assert_eq!(clients, [1, 2]);
+    let clients = saved.load_points.iter().map(|point| point.clients);
+    assert_eq!(clients.collect::<Vec<_>>(), [1, 2]);
     for point in &saved.load_points {
         assert!(point.ops["read"].count > 0, "{point:?}");
         assert_eq!(point.errors, 0);
