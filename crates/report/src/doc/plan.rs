@@ -239,6 +239,7 @@ impl From<&Plan> for PlanDoc {
             digest: plan.digest(),
             workload: WorkloadDoc::default(),
             load_points: plan.work.load_points(),
+            stages: plan.work.stages.as_ref().map(Stages::to_string),
             outstanding: populations
                 .iter()
                 .map(|one| one.outstanding)
