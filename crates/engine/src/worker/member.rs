@@ -297,12 +297,7 @@ impl<S: Supply> Member<S> {
     /// can be sent.
     pub(super) fn next_operation(&mut self, phase: Phase) -> Option<Operation> {
         match self.drawn.take() {
-            Some(operation) => {
-                if self.is_retired {
-                    self.read_next(&operation);
-                }
-                Some(operation)
-            }
+            Some(operation) => Some(operation),
             None => self.operations.next(phase),
         }
     }
@@ -315,7 +310,7 @@ impl<S: Supply> Member<S> {
             self.is_retired = false;
             self.give_slots(slots);
         } else {
-            self.begin_final_reads(slots, final_reads);
+            self.begin_final_reads(slots.start, final_reads);
         }
     }
 
@@ -335,6 +330,11 @@ impl<S: Supply> Member<S> {
     /// Returns why the next operation cannot be sent.
     pub(super) fn fault(&self) -> Dropped {
         self.operations.fault()
+    }
+
+    /// Keeps an operation that begins an action but could not be sent yet.
+    pub(super) fn keep(&mut self, drawn: Operation) {
+        self.drawn = Some(drawn);
     }
 
     /// Returns whether such an operation is still waiting.

@@ -44,7 +44,7 @@ pub(super) fn fail<S: Supply>(
             // The end of a file says what it has.
             let end = OperationFailure::Status(NtStatus::END_OF_FILE);
             if ![OperationFailure::Short, end].contains(&failure) {
-                member.got_no_data(number);
+                member.got_no_data();
             }
             recorder.failure(kind, failure);
             failure

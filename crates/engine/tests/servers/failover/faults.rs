@@ -158,20 +158,3 @@ fn what_clients_read_after_their_load_is_shown() {
     let FinalRead { due, checked } = point.ops.verification().final_read.unwrap();
     assert!(due > 0 && due == checked, "{checked} of {due}");
 }
-
-/// Clients with several operations in flight have several of these READs in flight.
-#[test]
-fn all_that_clients_have_written_is_read_after_their_load() {
-    let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
-    let reconnect = Some(Duration::from_secs(60));
-    let port = server.address().port();
-    let mut plan = plan_through(port, &server, WRITES, reconnect);
-    plan.only_mut().outstanding = 8;
-    let mut record = execute(&plan, &mut Unobserved, &Cancel::default()).unwrap();
-    let point = record.load_points.remove(0);
-    assert_eq!(point.dropouts, []);
-    assert_eq!(point.ops.errors(), 0, "{:?}", point.ops.failures());
-    let FinalRead { due, checked } = point.ops.verification().final_read.unwrap();
-    assert!(due > 0 && due == checked, "{checked} of {due}");
-    assert_eq!(point.ops.faults(), Default::default());
-}
