@@ -87,13 +87,13 @@ impl StagePlace {
         self.begin + self.length
     }
 
-    /// Returns how many clients are under load on average, if `clients` are at its end.
+    /// Returns how many clients are under load on average, if there are so many at its start and
+    /// at its end.
     #[must_use]
-    pub fn mean_clients(&self, clients: u32) -> f64 {
-        let clients = f64::from(clients);
+    pub fn mean_clients(&self, at_start: u32, at_end: u32) -> f64 {
         match self.unit {
-            StageUnit::Clients => f64::midpoint(self.from, clients),
-            StageUnit::Rate => clients,
+            StageUnit::Clients => f64::midpoint(at_start.into(), at_end.into()),
+            StageUnit::Rate => at_end.into(),
         }
     }
 }

@@ -238,7 +238,10 @@ fn load_point(record: &LoadPointRecord) -> LoadPointDoc {
         clients: record.clients,
         rate: record.rate.map(|rate| rate.of_all(record.clients)),
         repeat: record.repeat,
-        stage: record.stage.as_ref().map(StageDoc::from),
+        stage: record
+            .stage
+            .as_ref()
+            .map(|place| StageDoc::of(place, record.clients_at_start)),
         memory: record.memory.map(StageMemoryDoc::from),
         window_opened: Some(opened(record.window_opened)),
         window_s,

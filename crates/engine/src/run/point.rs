@@ -218,6 +218,7 @@ impl PointMeasurements<'_> {
         let after_load = |closed: Nanos| closed.since(outcome.ended.max(observed.closed)).into();
         let flushed = outcome.closed.filter(|_| context.plan.work.closes());
         LoadPointRecord {
+            clients_at_start: point.clients,
             clients: point.clients,
             rate: point.rate,
             repeat: point.repeat,

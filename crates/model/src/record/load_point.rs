@@ -225,6 +225,8 @@ pub struct LoadPointRecord {
     pub hooks: HooksRecord,
     /// The events of the plan, in their order.
     pub events: Vec<EventRecord>,
+    /// Clients under load at the start of the stage that it is.
+    pub clients_at_start: u32,
     /// The stage that it is, if it is one.
     pub stage: Option<StagePlace>,
     /// Memory at its end, if it is a stage.
@@ -261,7 +263,7 @@ impl LoadPointRecord {
     #[must_use]
     pub fn mean_clients(&self) -> f64 {
         let stage = self.stage.as_ref();
-        let of_stage = stage.map(|stage| stage.mean_clients(self.clients));
+        let of_stage = stage.map(|stage| stage.mean_clients(self.clients_at_start, self.clients));
         of_stage.unwrap_or_else(|| self.clients.into())
     }
 
@@ -305,6 +307,7 @@ impl LoadPointRecord {
             unsent: 0,
             hooks: HooksRecord::default(),
             events: Vec::new(),
+            clients_at_start: clients,
             stage: None,
             memory: None,
             stages: Vec::new(),

@@ -17,6 +17,8 @@ pub struct StageRecord {
     pub place: StagePlace,
     /// Clients under load at its end, of all populations.
     pub clients: u32,
+    /// The same at its start.
+    pub clients_at_start: u32,
     /// Time from the start of the load to its end, with ramps.
     pub until: Duration,
     /// How much of it was measured.
@@ -59,9 +61,13 @@ pub struct StageMemory {
 }
 
 impl StageRecord {
+    fn mean_clients(&self) -> f64 {
+        self.place.mean_clients(self.clients_at_start, self.clients)
+    }
+
     /// Returns how long its clients were under load, summed over them, in seconds.
     fn clients_s(&self) -> f64 {
-        self.place.mean_clients(self.clients) * self.window.as_secs_f64()
+        self.mean_clients() * self.window.as_secs_f64()
     }
 
     /// Returns the clients that were lost before its end, or at an unknown time.
@@ -135,6 +141,7 @@ impl LoadPointRecord {
         let dropouts = stage.lost(&self.dropouts);
         let lost_of_each = self.populations.iter().map(|one| stage.lost(&one.dropouts));
         let lost_of_each: Vec<_> = lost_of_each.collect();
+        let mean_clients = stage.mean_clients();
         let populations = self.populations.iter().zip(stage.populations);
         let populations = populations.zip(lost_of_each);
         let populations = populations.map(|((population, of_stage), dropouts)| PopulationRecord {
@@ -147,7 +154,6 @@ impl LoadPointRecord {
             ops: of_stage.ops,
         });
         let populations: Vec<_> = populations.collect();
-        let mean_clients = stage.place.mean_clients(stage.clients);
         let hosts = stage.hosts.into_iter().map(|part| {
             let whole = self.hosts.iter().find(|host| host.name == part.name);
             match whole {
@@ -164,6 +170,7 @@ impl LoadPointRecord {
         Self {
             hosts: hosts.collect(),
             clients: stage.clients,
+            clients_at_start: stage.clients_at_start,
             rate: match stage.place.unit {
                 StageUnit::Clients => None,
                 StageUnit::Rate => Some(Rate {

@@ -97,6 +97,15 @@ impl Work {
         self.clients_in(index, place, |own| own.to)
     }
 
+    /// Returns how many clients are under load at the start of a stage.
+    #[must_use]
+    pub fn clients_before(&self, place: &StagePlace) -> u32 {
+        let populations = 0..self.populations.len();
+        populations
+            .map(|index| self.clients_in(index, place, |own| own.from))
+            .sum()
+    }
+
     /// Returns how many clients of a population are under load at a level of its line in a stage.
     fn clients_in(&self, index: usize, place: &StagePlace, level: fn(&StagePlace) -> f64) -> u32 {
         let population = &self.populations[index];

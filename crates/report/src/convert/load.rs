@@ -119,6 +119,7 @@ mod tests {
             length_s: 6.0,
             from: 8.0,
             to: 8.0,
+            clients_at_start: Some(8),
         };
         point.stage = Some(stage.clone());
         assert!(point.unsteady().is_some());

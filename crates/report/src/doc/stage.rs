@@ -24,6 +24,9 @@ pub struct StageDoc {
     pub from: f64,
     /// The level at its end.
     pub to: f64,
+    /// Clients under load at its start. A population alone may have fewer than the level of all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clients_at_start: Option<u32>,
 }
 
 /// What changes in stages.
@@ -42,7 +45,10 @@ impl LoadPointDoc {
         let clients = f64::from(self.clients);
         let of_clients = |stage: &&StageDoc| stage.unit == Named::Known(StageUnitDoc::Clients);
         let stage = self.stage.as_ref().filter(of_clients);
-        stage.map_or(clients, |stage| f64::midpoint(stage.from, clients))
+        stage.map_or(clients, |stage| {
+            let at_start = stage.clients_at_start.map_or(stage.from, f64::from);
+            f64::midpoint(at_start, clients)
+        })
     }
 
     /// Returns why the load was not steady, if it was not. A load that changes along a line is
@@ -55,8 +61,9 @@ impl LoadPointDoc {
     }
 }
 
-impl From<&StagePlace> for StageDoc {
-    fn from(place: &StagePlace) -> Self {
+impl StageDoc {
+    /// Describes a stage with so many clients at its start.
+    pub(crate) fn of(place: &StagePlace, clients_at_start: u32) -> Self {
         Self {
             number: place.number,
             unit: Named::Known(match place.unit {
@@ -67,6 +74,7 @@ impl From<&StagePlace> for StageDoc {
             length_s: place.length.as_secs_f64(),
             from: place.from,
             to: place.to,
+            clients_at_start: (place.unit == StageUnit::Clients).then_some(clients_at_start),
         }
     }
 }

@@ -276,6 +276,7 @@ fn made(clients: u32, repeat: u32, reads: u64) -> LoadPointRecord {
         fairness.add(operations, Nanos(operations * 1000));
     }
     LoadPointRecord {
+        clients_at_start: clients,
         drain: Duration::from_millis(3),
         final_flush: None,
         fairness,

@@ -254,6 +254,7 @@ impl<'a> StageRows<'a> {
             },
             place,
             clients: clients.iter().sum(),
+            clients_at_start: work.clients_before(&place),
             until: work.ramp_up + place.end(),
             window: window.into(),
             window_opened: clock::wall_at(begin),

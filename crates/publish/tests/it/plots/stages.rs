@@ -22,6 +22,7 @@ fn stage(number: u32, times: [f64; 2], levels: [f64; 2]) -> LoadPointDoc {
             length_s,
             from,
             to,
+            clients_at_start: None,
         }),
         window_s: length_s,
         ..point(to as u32, 1, f64::from(number) * 10.0, 400_000)

@@ -32,6 +32,7 @@ fn staged(stages: &Stages, change: impl Fn(u32, &mut StageRecord)) -> LoadPointR
         let mut row = StageRecord {
             place,
             clients: place.to as u32,
+            clients_at_start: place.from as u32,
             until: Duration::from_secs(2) + place.end(),
             window: place.length,
             window_opened: SystemTime::UNIX_EPOCH,

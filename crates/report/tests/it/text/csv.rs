@@ -105,6 +105,7 @@ fn stages_and_frames_have_columns() {
             length_s: 60.0,
             from: 1.0,
             to: 1.0,
+            clients_at_start: None,
         });
     }
     doc.load_points[1].streams = Some(StreamsDoc {
