@@ -280,7 +280,6 @@ pub(super) fn remains_of(
 /// Returns the id by which a server knows a client of the run again, also under another GUID. It
 /// is the same in all sessions and load points.
 fn app_instance(Salt(run): Salt, client: u32) -> [u8; 16] {
-    // The server must not learn the salt.
     (u128::from(finalise(run)) << 64 | u128::from(client)).to_le_bytes()
 }
 
