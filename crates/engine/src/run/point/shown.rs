@@ -53,8 +53,13 @@ impl ReadBack {
         self.0 = self.0.and(read.unwrap_or_default());
     }
 
-    /// Returns the progress at this time after the load; `None` if nothing is to be read.
-    pub(super) fn progress(&self, point: PointNumber, after_load: Nanos) -> Option<Progress> {
+    /// Returns the progress at this time after the load; `None` if nothing is to be read. The rest
+    /// has no estimate unless it is known when the load ended.
+    pub(super) fn progress(
+        &self,
+        point: PointNumber,
+        after_load: Option<Nanos>,
+    ) -> Option<Progress> {
         let FinalRead { due, checked } = self.0;
         let bytes = |blocks: u64| blocks * BLOCK_BYTES as u64;
         let rest = due.saturating_sub(checked) as f64 / checked as f64;
@@ -62,7 +67,9 @@ impl ReadBack {
             point,
             done: bytes(checked),
             total: bytes(due),
-            left: (checked > 0).then(|| Duration::from(after_load).mul_f64(rest)),
+            left: after_load
+                .filter(|_| checked > 0)
+                .map(|after_load| Duration::from(after_load).mul_f64(rest)),
         })
     }
 }
@@ -83,10 +90,14 @@ mod tests {
         let mut read_back = ReadBack::default();
         let mut over = Recorder::default();
         read_back.add(&over);
-        assert_eq!(read_back.progress(point, Nanos(0)), None);
-        for (due, checked, done, left_s) in
-            [(8, 0, 0, None), (0, 2, 2, Some(6)), (0, 6, 8, Some(0))]
-        {
+        assert_eq!(read_back.progress(point, None), None);
+        let after_load = Some(Nanos(2_000_000_000));
+        for (due, checked, after_load, done, left_s) in [
+            (8, 0, after_load, 0, None),
+            (0, 2, None, 2, None),
+            (0, 0, after_load, 2, Some(6)),
+            (0, 6, after_load, 8, Some(0)),
+        ] {
             over.clear();
             over.read_finally(FinalRead { due, checked });
             read_back.add(&over);
@@ -96,7 +107,6 @@ mod tests {
                 total: 8 * 512,
                 left: left_s.map(Duration::from_secs),
             };
-            let after_load = Nanos(2_000_000_000);
             assert_eq!(read_back.progress(point, after_load), Some(expected));
         }
     }

@@ -355,7 +355,8 @@ impl Workers {
                     total: schedule.stop.since(schedule.begin).into(),
                     live,
                 };
-                let read_back = read_back.progress(point, now.since(last_end));
+                let after_load = (ended > 0).then(|| now.since(last_end));
+                let read_back = read_back.progress(point, after_load);
                 observer.progress(&read_back.unwrap_or(running));
                 shown = now;
             }
