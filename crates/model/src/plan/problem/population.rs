@@ -32,8 +32,8 @@ pub enum PopulationProblem {
     /// Two populations have the same name.
     #[error("another population has this name: choose another")]
     NameTwice,
-    /// Neither the clients nor their share is given.
-    #[error("give clients, or share as a percentage of the clients")]
+    /// Neither the clients nor their share nor stages are given.
+    #[error("give clients, share as a percentage of the clients, or stages")]
     NoClients,
     /// Both the clients and their share are given.
     #[error("clients and share are both given: drop one of them")]

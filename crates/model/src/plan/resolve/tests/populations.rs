@@ -236,8 +236,8 @@ fn what_is_wrong_with_a_population_is_named_with_its_place() {
     for (tables, expected) in [
         (
             table(""),
-            "profile company.toml, population a: give clients, or share as a percentage of the \
-             clients",
+            "profile company.toml, population a: give clients, share as a percentage of the \
+             clients, or stages",
         ),
         (
             table("clients = 4\nshare = 50"),
