@@ -68,7 +68,7 @@ fn objection(plan: &Plan) -> Option<(&'static str, &'static str)> {
         (
             !sessions.failover.nodes.as_slice().is_empty(),
             "nodes",
-            "goes back to the server's own address only: leave it out, or offer only SMB2",
+            "goes back to the addresses of the server's name only: leave it out, or offer only SMB2",
         ),
         (
             replay.is_some_and(|replay| replay.recording.needs_smb2()),
@@ -126,7 +126,7 @@ mod tests {
             ),
             (
                 "reconnect = \"5s\"\nnodes = \"a,b\"",
-                "CIFS goes back to the server's own address only",
+                "CIFS goes back to the addresses of the server's name only",
             ),
         ] {
             for dialects in ["cifs", "cifs..3.1.1"] {
