@@ -75,7 +75,10 @@ pub fn interference<'a>(
         let mut rows = curves.iter().flat_map(|curve| &curve.rows);
         let own = rows.find_map(|of| {
             let own = PopulationRow::named(of, &planned.name)?;
-            let stages = [of, row].map(|row| row.load().stage.map(|stage| stage.number));
+            let stages = [of, row].map(|row| {
+                let stage = row.passes.first()?.stage.as_ref()?;
+                Some((stage.number, stage.begin_s, stage.length_s))
+            });
             let is_same = stages[0] == stages[1] && own.clients() == beside.clients();
             is_same.then_some((of, own))
         });

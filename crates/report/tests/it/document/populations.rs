@@ -14,6 +14,7 @@ use smbench_model::sessions::{Mode, SessionOptions};
 use smbench_model::work::Population;
 use smbench_protocol::NtStatus;
 use smbench_report::compare::{Input, compare};
+use smbench_report::doc::{Named, StageDoc, StageUnitDoc};
 use smbench_report::plan::details;
 use smbench_report::text::{interference, operations_of_populations, populations, runs_alone};
 use smbench_report::{Curve, RunDoc, Threshold, render, write_csv};
@@ -377,6 +378,25 @@ fn interference_sets_a_population_alone_beside_the_others() {
     factor: together, divided by alone
     ");
     assert!(interference(&[], &document(&curve())).is_none());
+    // Stages of the same number may be of other times.
+    let staged = |record: &RunRecord, length_s: f64| {
+        let mut doc = document(record);
+        doc.load_points[0].stage = Some(StageDoc {
+            number: 1,
+            unit: Named::Known(StageUnitDoc::Clients),
+            begin_s: 0.0,
+            length_s,
+            from: 4.0,
+            to: 4.0,
+        });
+        doc
+    };
+    let is_paired = |alone_s: f64| {
+        let table = interference(&[staged(&office, alone_s)], &staged(&together, 2.0));
+        table.unwrap().to_text().contains("1001")
+    };
+    assert!(is_paired(2.0));
+    assert!(!is_paired(1.0));
 }
 
 #[test]
