@@ -25,19 +25,24 @@ pub fn runs_alone<'a>(
     let populations = &together.plan.populations;
     // The document of all has what the sessions of the first population agreed to.
     let have_own = populations.iter().any(|one| one.signing.is_some());
-    let is_part = |of: &RunDoc| match &of.plan.populations[..] {
-        [only] if populations.len() > 1 => populations.iter().any(|one| {
+    let part = |of: &RunDoc| match &of.plan.populations[..] {
+        [only] if populations.len() > 1 => populations.iter().position(|one| {
             let planned = together.plan.alone(one);
             is_same(one, only) && sessions(&of.plan) == sessions(&planned)
         }),
-        _ => false,
+        _ => None,
+    };
+    let has_same_terms = |of: &RunDoc, part: usize| {
+        if have_own && part > 0 {
+            of.server.auth == together.server.auth && of.is_beside(together)
+        } else {
+            of.has_same_terms_as(together)
+        }
     };
     let others = others.into_iter().filter(|of| {
         of.started <= together.started
             && of.label == together.label
-            && is_part(of)
-            && of.is_beside(together)
-            && (have_own || of.has_same_terms_as(together))
+            && part(of).is_some_and(|part| has_same_terms(of, part))
     });
     let mut alone: Vec<_> = others.collect();
     alone.sort_by_key(|of| Reverse(&of.started));

@@ -290,13 +290,34 @@ fn sessions_of_a_population_are_named() {
     let [one, other] = [&usual, &doc].map(render);
     assert!(!one.contains("population office: SMB"), "{one}");
     assert!(other.contains("population office: SMB"), "{other}");
-    let alone = document(&RunRecord {
-        load_points: vec![point(4, 1, 800)],
-        plan: record.plan.alone().nth(1).unwrap(),
-        ..company(&[8])
+    let [first, alone] = [0, 1].map(|index| {
+        document(&RunRecord {
+            load_points: vec![point(4, 1, 800)],
+            plan: record.plan.alone().nth(index).unwrap(),
+            ..company(&[8])
+        })
     });
     assert_eq!(runs_alone(&doc, [&alone]), [&alone]);
+    assert_eq!(runs_alone(&doc, [&first]), [&first]);
     assert!(runs_alone(&usual, [&alone]).is_empty());
+    let with_terms = |of: &RunDoc, auth: &str, dialect: &str| {
+        let mut of = of.clone();
+        of.server.auth = Some(auth.to_owned());
+        of.server.dialect = dialect.to_owned();
+        of
+    };
+    let together = with_terms(&doc, "ntlm", "3.1.1");
+    // Only the first population is known to have had other terms.
+    for (part, auth, dialect, is_found) in [
+        (&first, "ntlm", "3.1.1", true),
+        (&first, "ntlm", "2.1", false),
+        (&alone, "ntlm", "2.1", true),
+        (&alone, "kerberos", "3.1.1", false),
+    ] {
+        let part = with_terms(part, auth, dialect);
+        let found = runs_alone(&together, [&part]);
+        assert_eq!(!found.is_empty(), is_found, "{auth} {dialect}");
+    }
 }
 
 #[test]
