@@ -19,7 +19,13 @@ use crate::workload::{Replay, Requests, Workload};
 /// Adds the fields of all populations.
 pub(super) fn add_populations(populations: &[Population], digest: &mut Digest) {
     if let [population] = populations {
-        // Digests of plans with one population are older than populations.
+        // Digests of plans with one population are older than populations. The sessions of the
+        // plan are its own, and add these options.
+        let population = Population {
+            session: None,
+            credits: None,
+            ..population.clone()
+        };
         return population.add_to(digest);
     }
     let digests = populations.iter().map(|population| {

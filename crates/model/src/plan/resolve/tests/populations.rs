@@ -348,6 +348,20 @@ fn a_name_and_a_start_are_part_of_the_digest() {
     assert_eq!(all, digest(&THREE.replace("127.0.0.2", "127.0.0.3")));
 }
 
+#[test]
+fn sessions_of_the_only_population_are_in_the_digest_once() {
+    let plan = |options: &str| {
+        let table = "[[population]]\nname = \"a\"\nprofile = \"read-4k\"\nclients = 4\n";
+        of(&format!("{table}{options}"), &RunOptions::default()).unwrap()
+    };
+    let options = "encrypt = \"required\"\ncredits = 64\n";
+    let (own, of_run) = (plan(options), plan(&format!("[run]\n{options}")));
+    assert_eq!(own.only().credits, Some(64));
+    assert_eq!(own.sessions, of_run.sessions);
+    assert_eq!(own.digest(), of_run.digest());
+    assert_ne!(own.digest(), plan("").digest());
+}
+
 /// A search chooses the number of clients of all together.
 #[test]
 fn clients_without_a_share_stand() {
