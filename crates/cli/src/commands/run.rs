@@ -149,11 +149,18 @@ fn check_outputs(profiles: usize, args: &RunArgs) -> Result<(), Failure> {
 /// Fails if stages are asked for in a search.
 fn check_stages(requests: &[RunRequest], presentation: &Presentation<'_>) -> Result<(), Failure> {
     let mut works = requests.iter().map(|request| &request.draft.work);
-    if presentation.find.is_some() && works.any(|work| work.stages.is_some()) {
-        let why = "--stages, --soak: a search chooses its load points";
-        return Err(Failure::Usage(why.to_owned()));
-    }
-    Ok(())
+    let staged = works.find(|work| work.stages.is_some());
+    let Some(work) = staged.filter(|_| presentation.find.is_some()) else {
+        return Ok(());
+    };
+    let mut populations = work.populations.iter();
+    let own = populations.find(|population| population.stages.is_some());
+    let what = own.and_then(|own| own.name.as_ref()).map_or_else(
+        || "--stages, --soak".to_owned(),
+        |name| format!("population {name} has stages"),
+    );
+    let why = format!("{what}: a search chooses its load points");
+    Err(Failure::Usage(why))
 }
 
 /// Runs all requests one after the other on one server, then saves and prints the

@@ -480,6 +480,12 @@ fn populations_follow_lines_of_their_own() {
     assert!(office.iter().all(|count| *count > 0.0), "{office:?}");
     assert_eq!(backup[..2], [0.0; 2]);
     assert!(backup[2] > 0.0, "{backup:?}");
+    let find = ["find", "rate", &url, "-p=lines.toml", "--population=office"];
+    let said = place.smbench_as(server.password(), &find);
+    said.failed_with(
+        2,
+        &["population office has stages: a search chooses its load points"],
+    );
 }
 
 #[test]
