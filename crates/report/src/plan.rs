@@ -8,6 +8,7 @@ mod populations;
 mod workload;
 
 pub use details::{details, session, waits};
+pub(crate) use populations::credits;
 
 use std::time::Duration;
 

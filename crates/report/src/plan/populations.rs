@@ -19,6 +19,24 @@ pub(super) fn profile(plan: &PlanDoc) -> String {
     format!("{}: {populations}", plain(&plan.profile))
 }
 
+/// Describes the credits that connections could use at most, if they were limited.
+pub(crate) fn credits(plan: &PlanDoc) -> Option<String> {
+    let of_plan = plan.sessions.credits;
+    let most = |credits: u16| counted(credits.into(), "credit");
+    let own = plan.populations.iter().filter_map(|one| {
+        let credits = one.credits.filter(|_| one.credits != of_plan)?;
+        let (name, most) = (plain(&one.name), most(credits));
+        Some(format!("no connection of {name} used more than {most}"))
+    });
+    let mut limits: Vec<_> = own.collect();
+    if let Some(credits) = of_plan {
+        let other = if limits.is_empty() { "" } else { "other " };
+        let most = most(credits);
+        limits.push(format!("no {other}connection used more than {most}"));
+    }
+    (!limits.is_empty()).then(|| limits.join(", "))
+}
+
 /// Describes the clients, the work and the load of each population, a line for each.
 pub(super) fn lines(plan: &PlanDoc) -> Vec<String> {
     let lines = plan.populations.iter().map(|one| {

@@ -11,6 +11,7 @@ use super::in_flight::{in_words, waiting};
 use super::wrap::wrapped;
 use crate::doc::{LoadPointDoc, OldReason, RunDoc, share_of_time};
 use crate::load::Load;
+use crate::plan::credits;
 use crate::replayed::Replayed;
 use crate::units::{counted, latency, percent, plain};
 
@@ -296,11 +297,8 @@ fn share_of_waits(point: &LoadPointDoc, wait_s: f64) -> Option<f64> {
 
 fn starved(point: &LoadPointDoc, doc: &RunDoc) -> Option<Finding> {
     let share = share_of_waits(point, point.credit_starved_s)?;
-    let reason = match doc.plan.sessions.credits {
-        Some(cap) => format!(
-            "no connection used more than {}",
-            counted(cap.into(), "credit")
-        ),
+    let reason = match credits(&doc.plan) {
+        Some(limits) => limits,
         None if doc.server.is_cifs() => {
             "the server permits too few requests at a time (MaxMpxCount)".to_owned()
         }

@@ -16,7 +16,9 @@ use smbench_protocol::NtStatus;
 use smbench_report::compare::{Input, compare};
 use smbench_report::doc::{Named, StageDoc, StageUnitDoc};
 use smbench_report::plan::details;
-use smbench_report::text::{interference, operations_of_populations, populations, runs_alone};
+use smbench_report::text::{
+    cautions, interference, operations_of_populations, populations, runs_alone,
+};
 use smbench_report::{Curve, RunDoc, Threshold, render, write_csv};
 
 use super::json;
@@ -300,6 +302,28 @@ fn sessions_of_a_population_are_named() {
     assert_eq!(runs_alone(&doc, [&alone]), [&alone]);
     assert_eq!(runs_alone(&doc, [&first]), [&first]);
     assert!(runs_alone(&usual, [&alone]).is_empty());
+    let starved = |credits: Option<u16>| {
+        let mut doc = doc.clone();
+        doc.load_points[0].credit_starved_s = 8.0;
+        doc.plan.sessions.credits = credits;
+        cautions(&doc).join(" ")
+    };
+    for (credits, limits) in [
+        (
+            None,
+            "time: no connection of backup used more than 64 credits",
+        ),
+        (
+            Some(8),
+            "time: no connection of backup used more than 64 credits, no other connection used \
+             more than 8 credits",
+        ),
+        (Some(64), "time: no connection used more than 64 credits"),
+    ] {
+        let said = starved(credits);
+        assert!(said.contains(limits), "{said}");
+        assert!(!said.contains("granted too few"), "{said}");
+    }
     let with_terms = |of: &RunDoc, auth: &str, dialect: &str| {
         let mut of = of.clone();
         of.server.auth = Some(auth.to_owned());
