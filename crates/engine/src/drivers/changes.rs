@@ -209,11 +209,14 @@ impl Changes {
         }
     }
 
-    /// Returns the number of changes sent; `None` if one of them is in flight.
-    fn sent_if_quiet(&self, awaited: AwaitedNotice) -> Option<u64> {
+    /// Returns the number of changes sent. Returns `None` if one of them is in flight, other than
+    /// the latest one after which so many have been noticed.
+    fn sent_if_quiet(&self, awaited: AwaitedNotice, noticed: Option<u64>) -> Option<u64> {
         let of = self.awaited(awaited);
-        let is_quiet = of.in_flight.load(SeqCst) == 0;
-        is_quiet.then(|| of.sent.load(SeqCst))
+        let in_flight = of.in_flight.load(SeqCst);
+        let sent = of.sent.load(SeqCst);
+        let is_quiet = in_flight == 0 || in_flight == 1 && noticed == Some(sent);
+        is_quiet.then_some(sent)
     }
 }
 
@@ -221,7 +224,9 @@ impl Changes {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ChangeMark {
     awaited: AwaitedNotice,
-    /// Number of changes before it; `None` if one was in flight meanwhile.
+    /// Number of changes of which it does not wait for any more, if it is known.
+    noticed: Option<u64>,
+    /// Number of changes before it; `None` if another one was in flight meanwhile.
     before: Option<u64>,
     at: Option<Nanos>,
 }
@@ -229,16 +234,36 @@ pub(super) struct ChangeMark {
 impl ChangeMark {
     /// Begins the wait with a request that is sent now.
     pub(super) fn ask(changes: &Changes, awaited: AwaitedNotice) -> Self {
+        Self::ask_again(changes, awaited, None)
+    }
+
+    /// Begins the wait again after a notice of the latest of so many changes. Its answer may come
+    /// after the notice.
+    pub(super) fn ask_again(
+        changes: &Changes,
+        awaited: AwaitedNotice,
+        noticed: Option<u64>,
+    ) -> Self {
         Self {
             awaited,
-            before: changes.sent_if_quiet(awaited),
+            noticed,
+            before: changes.sent_if_quiet(awaited, noticed),
             at: None,
         }
     }
 
+    /// Returns the number of changes up to the only one that a notice now can be about. A change
+    /// may cause several notices, unless it is one of names.
+    pub(super) fn noticed(&self, changes: &Changes) -> Option<u64> {
+        self.cause(changes)?;
+        let sent = changes.awaited(self.awaited).sent.load(SeqCst);
+        let is_only = self.awaited == AwaitedNotice::Names && self.before? + 1 == sent;
+        is_only.then_some(sent)
+    }
+
     /// Notes that the server has agreed.
     pub(super) fn agree(&mut self, changes: &Changes, now: Nanos) {
-        let before = changes.sent_if_quiet(self.awaited);
+        let before = changes.sent_if_quiet(self.awaited, self.noticed);
         self.before = self.before.filter(|_| before == self.before);
         self.at = Some(now);
     }
@@ -259,105 +284,4 @@ impl ChangeMark {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn marked(changes: &Changes, awaited: AwaitedNotice, at: u64) -> ChangeMark {
-        let mut mark = ChangeMark::ask(changes, awaited);
-        mark.agree(changes, Nanos(at));
-        mark
-    }
-
-    #[test]
-    fn the_first_change_since_is_the_cause_if_it_is_one_of_names() {
-        let changes = Changes::default();
-        let mark = marked(&changes, AwaitedNotice::All, 5);
-        assert_eq!(mark.cause(&changes), None);
-        let first = changes.send(ChangeOf::Names, Nanos(10));
-        assert_eq!(mark.cause(&changes), Some(Nanos(10)));
-        // It was under way, so that it may be the cause or not.
-        let meanwhile = marked(&changes, AwaitedNotice::All, 11);
-        changes.end(first, true);
-        let quiet = marked(&changes, AwaitedNotice::All, 12);
-        changes.send(ChangeOf::Names, Nanos(20));
-        assert_eq!(meanwhile.cause(&changes), None);
-        assert_eq!(quiet.cause(&changes), Some(Nanos(20)));
-        assert_eq!(mark.cause(&changes), Some(Nanos(10)));
-    }
-
-    #[test]
-    fn changes_that_are_no_changes_of_names_hide_later_ones_only_from_those_who_await_all() {
-        let changes = Changes::default();
-        let all = marked(&changes, AwaitedNotice::All, 5);
-        let names = marked(&changes, AwaitedNotice::Names, 5);
-        let write = changes.send(ChangeOf::Attributes, Nanos(10));
-        let meanwhile = marked(&changes, AwaitedNotice::Names, 11);
-        changes.end(write, true);
-        changes.send(ChangeOf::Names, Nanos(20));
-        assert_eq!(all.cause(&changes), None);
-        assert_eq!(names.cause(&changes), Some(Nanos(20)));
-        assert_eq!(meanwhile.cause(&changes), Some(Nanos(20)));
-        // A change that may be one of names hides later ones from all.
-        let changes = Changes::default();
-        let names = marked(&changes, AwaitedNotice::Names, 5);
-        changes.send(ChangeOf::Perhaps, Nanos(10));
-        changes.send(ChangeOf::Names, Nanos(20));
-        assert_eq!(names.cause(&changes), None);
-    }
-
-    #[test]
-    fn a_change_before_the_agreement_and_forgotten_changes_are_no_cause() {
-        let changes = Changes::default();
-        let mut early = ChangeMark::ask(&changes, AwaitedNotice::Names);
-        let made = changes.send(ChangeOf::Names, Nanos(4));
-        changes.end(made, true);
-        early.agree(&changes, Nanos(5));
-        let mark = marked(&changes, AwaitedNotice::Names, 5);
-        changes.send(ChangeOf::Names, Nanos(6));
-        assert_eq!(early.cause(&changes), None);
-        assert_eq!(mark.cause(&changes), Some(Nanos(6)));
-        for at in 0..REMEMBERED as u64 {
-            changes.send(ChangeOf::Names, Nanos(10 + at));
-        }
-        assert_eq!(mark.cause(&changes), None);
-        let changes = Changes::default();
-        let mark = marked(&changes, AwaitedNotice::Names, 5);
-        changes.send(ChangeOf::Names, Nanos(6));
-        changes.become_unsure();
-        assert_eq!(mark.cause(&changes), None);
-    }
-
-    #[test]
-    fn a_client_looks_at_the_newest_file_of_another_one() {
-        let changes = Changes::default();
-        let file = |client, number| MadeFile { client, number };
-        assert_eq!(changes.newest_for(0), None);
-        changes.made(file(0, 0));
-        assert_eq!(changes.newest_for(0), None);
-        assert_eq!(changes.newest_for(1), Some(file(0, 0)));
-        changes.made(file(7, 3));
-        changes.made(file(7, 4));
-        assert_eq!(changes.newest_for(0), Some(file(7, 4)));
-        assert_eq!(changes.newest_for(7), Some(file(0, 0)));
-        let last = file(u32::MAX - 1, u32::MAX);
-        changes.made(last);
-        assert_eq!(changes.newest_for(7), Some(last));
-        changes.begin_load_point();
-        assert_eq!(changes.newest_for(0), None);
-    }
-
-    #[test]
-    fn a_listing_is_old_once_a_later_change_of_names_is_done() {
-        let changes = Changes::default();
-        let refused = changes.send(ChangeOf::Names, Nanos(10));
-        let write = changes.send(ChangeOf::Attributes, Nanos(11));
-        let made = changes.send(ChangeOf::Names, Nanos(12));
-        changes.end(refused, false);
-        changes.end(write, true);
-        assert!(!changes.is_changed_since(Nanos(9)));
-        changes.end(made, true);
-        assert!(changes.is_changed_since(Nanos(11)));
-        // The change may have come before the end of this listing.
-        assert!(!changes.is_changed_since(Nanos(12)));
-    }
-}
+mod tests;

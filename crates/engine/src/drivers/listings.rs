@@ -204,6 +204,7 @@ impl Listings {
             let cause = watch.cause(&self.changes);
             let took = cause.map(|sent| now.since(sent));
             self.events.push(ListingEvent::Noticed(took));
+            note.noticed = watch.noticed(&self.changes);
         }
         if let Some(made) = note.made.take()
             && answer.status == NtStatus::SUCCESS
@@ -239,7 +240,9 @@ impl Listings {
 
     /// Notes that a watch is sent.
     pub(super) fn watch(&mut self, slot: u32, awaited: AwaitedNotice) {
-        self.notes[slot_of(slot)].watch = Some(ChangeMark::ask(&self.changes, awaited));
+        let note = &mut self.notes[slot_of(slot)];
+        let mark = ChangeMark::ask_again(&self.changes, awaited, note.noticed.take());
+        note.watch = Some(mark);
     }
 
     /// Notes that the server has begun the watch of a slot, if it has one.

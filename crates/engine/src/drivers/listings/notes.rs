@@ -42,6 +42,8 @@ pub(super) struct SlotNote {
     pub(super) change: Option<SentChange>,
     pub(super) listing: Option<BegunListing>,
     pub(super) watch: Option<ChangeMark>,
+    /// Number of changes up to the one that the latest notice of a watch was about, if it is known.
+    pub(super) noticed: Option<u64>,
     /// The file that the client has made once this request is answered.
     pub(super) made: Option<MadeFile>,
     /// The file of another client that is looked at, and the member that looks.

@@ -433,6 +433,7 @@ fn interference_sets_a_population_alone_beside_the_others() {
             length_s,
             from: 4.0,
             to: 4.0,
+            clients_at_start: None,
         });
         doc
     };
