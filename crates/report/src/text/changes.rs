@@ -3,6 +3,7 @@
 use smbench_model::kind::OpKind;
 
 use crate::doc::{LoadPointDoc, OpDoc, RunDoc};
+use crate::doubt::Doubt;
 use crate::table::{Cell, Column, Table};
 use crate::units;
 
@@ -39,8 +40,12 @@ pub fn changes(doc: &RunDoc) -> Option<Table> {
         let waits = waits.iter();
         waits.map(move |(kind, _)| row(point, *kind))
     });
+    let valid = doc.load_points.iter().filter(|point| point.valid);
+    let doubts = valid.map(|point| Doubt::of_time(&[point], 99.0));
+    let mut notes: Vec<_> = waits.iter().map(|(_, note)| (*note).to_owned()).collect();
+    notes.extend(Doubt::notes(doubts));
     Some(Table {
-        notes: waits.iter().map(|(_, note)| (*note).to_owned()).collect(),
+        notes,
         ..Table::of("until other clients saw a change", columns, rows.collect())
     })
 }
@@ -50,16 +55,22 @@ fn op(point: &LoadPointDoc, kind: OpKind) -> Option<&OpDoc> {
 }
 
 fn row(point: &LoadPointDoc, kind: OpKind) -> Vec<Cell> {
-    let mark = if point.valid { "" } else { "! " };
     let of = op(point, kind);
     let times = of.and_then(|op| op.response_ns);
-    let time = |value: Option<f64>| Cell::of(value, units::latency).marked(mark);
+    let time = |value: Option<f64>, percent: f64| {
+        let mark = if point.valid {
+            Doubt::of_time(&[point], percent).mark()
+        } else {
+            "! "
+        };
+        Cell::of(value, units::latency).marked(mark)
+    };
     vec![
         Cell::load("", point.load()),
         Cell::from(kind.name()),
         Cell::count(of.map_or(0, |op| op.count)),
-        time(times.map(|times| times.mean)),
-        time(times.map(|times| times.p50 as f64)),
-        time(times.map(|times| times.p99 as f64)),
+        time(times.map(|times| times.mean), 50.0),
+        time(times.map(|times| times.p50 as f64), 50.0),
+        time(times.map(|times| times.p99 as f64), 99.0),
     ]
 }

@@ -33,3 +33,22 @@ fn the_time_until_others_see_a_change_has_a_table() {
         "{text}"
     );
 }
+
+#[test]
+fn times_of_changes_have_the_marks_of_percentiles() {
+    let mut doc = document(&curve());
+    let read = doc.load_points[0].ops[OpKind::Read.name()].clone();
+    let name = OpKind::Watch.name().to_owned();
+    doc.load_points.truncate(1);
+    let point = &mut doc.load_points[0];
+    point.ops.insert(name, read);
+    point.latency_noise_ns.insert("p99".to_owned(), 5000);
+    let text = changes(&doc).unwrap().to_text();
+    let mut lines = text.lines();
+    let row = lines.find(|line| line.contains(" watch ")).unwrap();
+    assert_eq!(row.matches('^').count(), 1, "{text}");
+    assert!(
+        text.contains("^: may be too high, answers were handled late"),
+        "{text}"
+    );
+}
