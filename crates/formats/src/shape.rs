@@ -165,7 +165,7 @@ impl MeasuredTree {
     /// When it has too many entries.
     pub fn shape(mut self) -> Result<MeasuredShape, ShapeError> {
         let Some(depth) = self.levels.len().checked_sub(1) else {
-            return Err(ShapeError::Tree("it has no level".to_owned()));
+            return Err(ShapeError::Tree("it is empty".to_owned()));
         };
         // Paths of the original vary, but any path of a tree may have the longest names.
         let longest = name_bytes_within(depth).min(NAME_LENGTH_MAX);

@@ -128,7 +128,8 @@ fn what_is_no_shape_is_refused_with_its_line() {
             "{text}: {found}"
         );
     }
-    for text in ["", "level 0 2 1", "level 1 1 1", "level 0 1 4294967295"] {
+    assert_eq!(read(b"").unwrap_err().to_string(), "it is empty");
+    for text in ["level 0 2 1", "level 1 1 1", "level 0 1 4294967295"] {
         let found = read(text.as_bytes());
         assert!(
             matches!(found, Err(ShapeError::Tree(_))),
