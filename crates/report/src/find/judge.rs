@@ -1,5 +1,6 @@
 //! How a search judges a probe by its load point.
 
+use itertools::Itertools as _;
 use smbench_model::setting::{DURATION, HOLD};
 
 use super::{Find, busy_machine, sessions, slow};
@@ -129,9 +130,9 @@ impl Find {
             let found = places.iter().fold(judged.found.clone(), |found, place| {
                 found.replace(place.as_str(), "")
             });
-            let of = judged.population.as_ref();
-            let of = of.map_or_else(String::new, |name| format!("{name} "));
-            let found = format!("{of}{} {found}", judged.metric);
+            let of = [judged.population.as_ref(), judged.operation.as_ref()];
+            let of = of.into_iter().flatten();
+            let found = of.chain([&judged.metric, &found]).join(" ");
             match judged.outcome {
                 ConditionOutcome::Passed => {
                     if let Some(close) = self.close_to_limit(limit, point, &found) {

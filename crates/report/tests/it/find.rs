@@ -67,6 +67,9 @@ fn a_limit_that_broke_on_a_busy_generator_is_not_the_server_s() {
     let doc = probed(&[400], |_| ());
     let (outcome, reason) = judged(FindKind::Clients, "p99 < 1ms", &doc);
     assert_eq!(outcome, ProbeOutcome::Broke, "{reason}");
+    // The reason names the operation of the limit.
+    let (_, reason) = judged(FindKind::Clients, "read p99 < 1ns", &doc);
+    assert!(reason.starts_with("read p99 "), "{reason}");
 }
 
 /// Sets the CPU time of the server on this machine, which was busy all the time.
