@@ -254,7 +254,7 @@ fn data(plan: &PlanDoc) -> String {
     let files = counted(workload.files.into(), "file");
     match (workload.replay.is_some(), plan.bytes_on_share) {
         (true, 0) => "files that the replay makes".to_owned(),
-        (false, 0) => made(workload).unwrap_or_else(|| "no files on the share".to_owned()),
+        (false, 0) => made(plan).unwrap_or_else(|| "no files on the share".to_owned()),
         (true, _) => format!(
             "{files} per client at first, {on_share} on the share{hint}, and files that the \
              replay makes"
@@ -275,7 +275,8 @@ fn data(plan: &PlanDoc) -> String {
 }
 
 /// Describes the files that the operations of a mix make and remove themselves.
-fn made(workload: &WorkloadDoc) -> Option<String> {
+fn made(plan: &PlanDoc) -> Option<String> {
+    let workload = &plan.workload;
     let has = |name: &str| workload.operations.iter().any(|entry| entry.op == name);
     let size = bytes(workload.file_bytes);
     match (has("copy_in"), has("save_office"), &workload.tree) {
@@ -287,9 +288,16 @@ fn made(workload: &WorkloadDoc) -> Option<String> {
                 "{files}{all}, which each client copies to the share"
             ))
         }
-        (true, _, None) => Some(format!(
-            "files that clients copy to the share, each of {size}"
-        )),
+        (true, _, None) => Some(
+            match plan.count.filter(|_| workload.operations.len() == 1) {
+                Some(count) => {
+                    let files = counted(count, "file");
+                    let all = bytes(count.saturating_mul(workload.file_bytes));
+                    format!("{files} of {size}, {all}, which each client copies to the share")
+                }
+                None => format!("files that clients copy to the share, each of {size}"),
+            },
+        ),
         (false, true, _) => Some(format!("documents that clients save, each of {size}")),
         (false, false, _) => None,
     }

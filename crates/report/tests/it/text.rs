@@ -276,6 +276,18 @@ fn a_tree_that_clients_copy_is_described_by_its_files_and_bytes() {
         "{}",
         data(&doc)
     );
+    // Without a tree, the number of actions tells the files.
+    doc.plan.workload.tree = None;
+    (doc.plan.workload.file_bytes, doc.plan.count) = (4096, Some(100));
+    assert_eq!(
+        data(&doc),
+        "data     100 files of 4 KiB, 400 KiB, which each client copies to the share"
+    );
+    doc.plan.count = None;
+    assert_eq!(
+        data(&doc),
+        "data     files that clients copy to the share, each of 4 KiB"
+    );
     // A tree that is not copied is on the share, and its bytes are those of the share.
     record.plan.only_mut().workload.requests = Requests::Mix(vec![WeightedAction {
         action: Action::CopyOut,
