@@ -103,7 +103,8 @@ pub(crate) struct ShapeArgs {
     /// Seed of names and sizes [default: 1]
     #[arg(long, value_name = "N", value_parser = whole::<u64>())]
     pub(crate) seed: Option<u64>,
-    /// Take levels, lengths of names and sizes from a local directory or from a listing of find
+    /// Take levels, lengths of names and sizes from a local directory or from a listing of find;
+    /// the files of a level are spread evenly over its directories
     #[arg(long, value_name = "DIR|LISTING", value_parser = paths(), conflicts_with_all = MEASURED)]
     pub(crate) like: Option<PathBuf>,
     /// Take levels, lengths of names and sizes from a file of `smbench tree shape`
