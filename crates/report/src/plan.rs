@@ -18,7 +18,8 @@ use smbench_model::load::{RateScope, Spacing};
 use smbench_model::units::format_duration;
 
 use crate::doc::{
-    ArrivalsDoc, DriverDoc, FindKind, LoopDoc, Named, PlanDoc, StreamDoc, TreeDoc, WorkloadDoc,
+    ArrivalsDoc, DriverDoc, FindKind, LoopDoc, Named, OperationDoc, PlanDoc, StreamDoc, TreeDoc,
+    WorkloadDoc,
 };
 use crate::units::{self, bytes, counted, plain, seconds};
 
@@ -299,8 +300,18 @@ fn made(plan: &PlanDoc) -> Option<String> {
             },
         ),
         (false, true, _) => Some(format!("documents that clients save, each of {size}")),
-        (false, false, _) => None,
+        (false, false, _) => is_of_target(workload)
+            .then(|| "reads what is in the folder of the URL, makes no files".to_owned()),
     }
+}
+
+/// Tells whether all operations walk what lies on the share.
+fn is_of_target(workload: &WorkloadDoc) -> bool {
+    let is_walk = |entry: &OperationDoc| {
+        let root = entry.parameters.get("root");
+        entry.op == "walk" && root.is_some_and(|root| root == "target")
+    };
+    !workload.operations.is_empty() && workload.operations.iter().all(is_walk)
 }
 
 fn in_tree(workload: &WorkloadDoc, tree: &TreeDoc) -> String {

@@ -288,6 +288,14 @@ fn a_tree_that_clients_copy_is_described_by_its_files_and_bytes() {
         data(&doc),
         "data     files that clients copy to the share, each of 4 KiB"
     );
+    // A walk of the folder of the URL makes nothing.
+    let walk = &mut doc.plan.workload.operations[0];
+    walk.op = "walk".to_owned();
+    walk.parameters.insert("root".to_owned(), "target".into());
+    assert_eq!(
+        data(&doc),
+        "data     reads what is in the folder of the URL, makes no files"
+    );
     // A tree that is not copied is on the share, and its bytes are those of the share.
     record.plan.only_mut().workload.requests = Requests::Mix(vec![WeightedAction {
         action: Action::CopyOut,
