@@ -40,9 +40,10 @@ impl CreateContext {
     fn encode(&self, out: &mut Vec<u8>) {
         let mut context = [0u8; DATA_AT + LEASE_V2_LEN];
         let (fixed, data) = context.split_at_mut(DATA_AT);
-        let (name, len) = match self {
-            Self::AppInstanceId(id) => return encode_app_instance(id, out),
-            _ => self.fill(data),
+        let (name, len) = self.fill(data);
+        let Ok(name) = <&[u8; 4]>::try_from(name) else {
+            encode_long_name(name, &data[..len], out);
+            return;
         };
         fixed[4..6].copy_from_slice(&(NAME_AT as u16).to_le_bytes());
         fixed[6..8].copy_from_slice(&4u16.to_le_bytes());
@@ -53,19 +54,18 @@ impl CreateContext {
     }
 
     /// Writes the data into the zeroed buffer. Returns the context's name and
-    /// the data's length. An application instance has a longer name, and is not written here.
+    /// the data's length.
     #[inline(always)]
-    fn fill(&self, data: &mut [u8]) -> (&'static [u8; 4], usize) {
+    fn fill(&self, data: &mut [u8]) -> (&'static [u8], usize) {
         let mut at = 0;
         let mut put = |bytes: &[u8]| {
             data[at..at + bytes.len()].copy_from_slice(bytes);
             at += bytes.len();
         };
-        let name = match self {
+        let name: &[u8] = match self {
             Self::Lease { key, state } => {
                 put(&key.0);
-                put(&state.0.to_le_bytes());
-                put(&[0; 12]);
+                put(&u128::from(state.0).to_le_bytes());
                 b"RqLs"
             }
             Self::LeaseV2 {
@@ -80,8 +80,7 @@ impl CreateContext {
                 put(&flags.to_le_bytes());
                 put(&[0; 8]);
                 put(&parent.unwrap_or_default().0);
-                put(&epoch.to_le_bytes());
-                put(&[0; 2]);
+                put(&u32::from(*epoch).to_le_bytes());
                 b"RqLs"
             }
             Self::Durable => {
@@ -113,13 +112,19 @@ impl CreateContext {
                 put(&flags.to_le_bytes());
                 b"DH2C"
             }
+            Self::AppInstanceId(id) => {
+                // Its length with this field, of which two bytes are reserved.
+                put(&20u32.to_le_bytes());
+                put(id);
+                &APP_INSTANCE_ID
+            }
             Self::MaximalAccess { since } => {
                 if let Some(since) = since {
                     put(&since.0.to_le_bytes());
                 }
                 b"MxAc"
             }
-            Self::QueryOnDiskId | Self::AppInstanceId(_) => b"QFid",
+            Self::QueryOnDiskId => b"QFid",
             Self::AllocationSize(bytes) => {
                 put(&bytes.to_le_bytes());
                 b"AlSi"
@@ -137,18 +142,14 @@ impl CreateContext {
 
 /// Appends a context whose name is a GUID, so that data after it needs no padding.
 #[cold]
-#[inline(never)]
-fn encode_app_instance(id: &[u8; 16], out: &mut Vec<u8>) {
-    let name = APP_INSTANCE_ID;
+fn encode_long_name(name: &[u8], data: &[u8], out: &mut Vec<u8>) {
     let data_at = NAME_AT + name.len();
-    // The length of the data with this field, of which two bytes are reserved.
-    let length = 20_u32.to_le_bytes();
     let mut fixed = [0u8; NAME_AT];
     fixed[4..6].copy_from_slice(&(NAME_AT as u16).to_le_bytes());
     fixed[6..8].copy_from_slice(&(name.len() as u16).to_le_bytes());
     fixed[10..12].copy_from_slice(&(data_at as u16).to_le_bytes());
-    fixed[12..16].copy_from_slice(&length);
-    for part in [&fixed, &name, &length[..], id] {
-        out.extend_from_slice(part);
-    }
+    fixed[12..16].copy_from_slice(&(data.len() as u32).to_le_bytes());
+    out.extend_from_slice(&fixed);
+    out.extend_from_slice(name);
+    out.extend_from_slice(data);
 }
