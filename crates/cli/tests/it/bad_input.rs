@@ -254,6 +254,19 @@ fn a_read_only_share() {
 }
 
 #[test]
+fn a_share_that_grants_no_persistent_handles() {
+    let server = embedded();
+    let place = Place::new();
+    let more = ["--handles=persistent", "--reconnect=5s"];
+    let said = place.run(&server.url(), server.password(), &more);
+    let at = format!("the server 127.0.0.1:{}/bench ", server.port());
+    let expected = "grants no persistent handles, which need a continuously available share; give \
+                    --handles durable";
+    refused(&place, &said, 3, &[&at, expected]);
+    assert_eq!(server.memory().paths(), Vec::<String>::new());
+}
+
+#[test]
 fn a_share_without_space() {
     let server = EmbeddedServer::start(EmbeddedOptions {
         capacity_bytes: Some(3 << 20),

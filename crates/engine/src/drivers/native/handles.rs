@@ -8,6 +8,7 @@ use smbench_model::contents::block::Salt;
 use smbench_model::random::finalise;
 use smbench_model::record::Reclaimed;
 use smbench_model::sessions::{Caching, HandleDurability};
+use smbench_model::setting::Advice;
 use smbench_protocol::command::create::{CreateRequest, CreateResponse, options};
 use smbench_protocol::command::create_context::{CreateContext, GrantedContexts, GrantedDurable};
 use smbench_protocol::{Dialect, FileId, NtStatus, SessionIndex, random};
@@ -24,6 +25,10 @@ use crate::smb::session::{Session, SessionError};
 
 /// Asks for a persistent handle (SMB2_DHANDLE_FLAG_PERSISTENT).
 const PERSISTENT: u32 = 2;
+const NO_PERSISTENT_HANDLES: Advice = Advice(
+    "grants no persistent handles, which need a continuously available share; give @handles \
+     durable",
+);
 
 /// A handle is asked for again for this long, if the server does not know it. A busy server may
 /// not be done with the lost connection yet, and knows its handles only then.
@@ -170,11 +175,10 @@ impl<'a> Opener<'a> {
                 GrantedDurable::V2 { flags, .. } => flags & PERSISTENT != 0,
             };
             if asked == HandleDurability::Persistent && !durable.is_some_and(is_persistent) {
-                let at = session.share();
-                return Err(SessionError::Other(format!(
-                    "the share {at} is not continuously available, and grants no persistent \
-                     handles: ask for durable ones"
-                )));
+                return Err(SessionError::Lacks {
+                    lack: NO_PERSISTENT_HANDLES,
+                    at: session.share(),
+                });
             }
             self.handles.push(HeldHandle {
                 file_id: created.0.file_id,

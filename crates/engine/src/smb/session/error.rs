@@ -272,7 +272,7 @@ pub enum SessionError {
         /// Host, port and share.
         at: String,
     },
-    /// The workload asks for leases, or for listings for Macs, but the server has none.
+    /// The run asks for leases, persistent handles, or listings for Macs, but the server has none.
     #[error("the server {at} {lack}")]
     Lacks {
         /// What it does not do, and what to do.
