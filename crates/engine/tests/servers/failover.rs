@@ -4,6 +4,7 @@ mod channels;
 mod durable;
 mod faults;
 mod faulty;
+mod forgetful;
 mod gate;
 
 use std::collections::BTreeSet;

@@ -17,9 +17,18 @@ pub(super) struct Gate {
 
 struct GateState {
     is_open: bool,
+    server: SocketAddr,
     listener: TcpListener,
     clients: Vec<Carried>,
     count: usize,
+}
+
+impl GateState {
+    fn cut(&mut self) {
+        for carried in self.clients.drain(..) {
+            let _ = carried.client.shutdown(Shutdown::Both);
+        }
+    }
 }
 
 /// A connection of a client.
@@ -51,6 +60,7 @@ impl Gate {
             port: listener.local_addr().unwrap().port(),
             state: Arc::new(Mutex::new(GateState {
                 is_open: true,
+                server,
                 listener: listener.try_clone().unwrap(),
                 clients: Vec::new(),
                 count: 0,
@@ -66,7 +76,7 @@ impl Gate {
                 if !state.is_open {
                     continue;
                 }
-                let Ok(server) = TcpStream::connect(server) else {
+                let Ok(server) = TcpStream::connect(state.server) else {
                     return;
                 };
                 let is_silent = Arc::<AtomicBool>::default();
@@ -111,9 +121,14 @@ impl Gate {
     pub(super) fn close(&self) {
         let mut state = self.state.lock().unwrap();
         state.is_open = false;
-        for carried in state.clients.drain(..) {
-            let _ = carried.client.shutdown(Shutdown::Both);
-        }
+        state.cut();
+    }
+
+    /// Cuts all connections, and carries further ones to another server.
+    pub(super) fn lead_to(&self, server: SocketAddr) {
+        let mut state = self.state.lock().unwrap();
+        state.server = server;
+        state.cut();
     }
 
     /// Cuts one of the connections that were last taken; 0 is the last one.
