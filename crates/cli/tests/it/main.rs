@@ -18,6 +18,7 @@ mod documentation;
 mod door;
 mod drivers;
 mod exporter;
+mod failover;
 mod fileio;
 mod find;
 mod folders;
