@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # What the scripts of this folder have in common: options, programs, lab servers,
-# links, smbtorture, the facts that head a result. Sourced, not run.
+# links, captures, smbtorture, the facts that head a result. Sourced, not run.
 # What it sets is used by those that source it:
 # shellcheck disable=SC2034
 set -euo pipefail
@@ -91,18 +91,51 @@ readonly gigabit=(tbf rate 1gbit burst 256kb latency 5ms)
 # shaped_link SHAPER...: a veth pair between two network namespaces, `load_netns` and `serve_netns`, with this queueing
 # discipline (tc) at both ends.
 shaped_link() {
-  local end netns device address
+  local netns
   load_netns=smbench-load-$$ serve_netns=smbench-serve-$$
   namespaces=("$load_netns" "$serve_netns")
-  for netns in "${namespaces[@]}"; do ip netns add "$netns"; done
-  ip link add load0 netns "$load_netns" type veth peer name serve0 netns "$serve_netns"
-  for end in "$load_netns load0 $load_address" "$serve_netns serve0 $serve_address"; do
-    read -r netns device address <<<"$end"
+  for netns in "${namespaces[@]}"; do
+    ip netns add "$netns"
     ip -n "$netns" link set lo up
+  done
+  veth_pair 0 "$load_address" "$serve_address" "$@"
+}
+
+# veth_pair NUMBER LOAD_ADDRESS SERVE_ADDRESS SHAPER...: a pair between the two namespaces, loadNUMBER and serveNUMBER.
+veth_pair() {
+  local ends=("$load_netns load$1 $2" "$serve_netns serve$1 $3") end netns device address
+  ip link add "load$1" netns "$load_netns" type veth peer name "serve$1" netns "$serve_netns"
+  shift 3
+  for end in "${ends[@]}"; do
+    read -r netns device address <<<"$end"
     ip -n "$netns" address add "$address/24" dev "$device"
     ip -n "$netns" link set "$device" up
     tc -n "$netns" qdisc replace dev "$device" root "$@"
   done
+}
+
+# capture FILE FILTER INTERFACE...: writes the heads of these packets of the load's side, until `stop_capture`.
+capture() {
+  local file=$1 filter=$2 said=$scratch/capture.err tries
+  shift 2
+  : >"$said"
+  ip netns exec "$load_netns" dumpcap -q -s 128 -B 64 -f "$filter" "${@/#/--interface=}" -w "$file" 2>"$said" &
+  server_pid[capture]=$!
+  for ((tries = 0; tries < 100; tries++)); do
+    # It names the file once it captures.
+    grep -q '^File: ' "$said" && return
+    sleep 0.1
+  done
+  die "dumpcap does not capture: $(cat "$said")"
+}
+
+# Ends it, and sets `uncaptured` to the number of packets that the file lacks.
+stop_capture() {
+  # Packets pass through a buffer of the kernel.
+  sleep 0.5
+  stop_server capture
+  uncaptured=$(sed -n "s|^Packets received/dropped .*': [0-9]*/\([0-9]*\) .*|\1|p" "$scratch/capture.err" |
+    awk '{ lost += $1 } END { print lost + 0 }')
 }
 
 # need_link: what a link between namespaces needs.
