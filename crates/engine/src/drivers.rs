@@ -28,6 +28,7 @@ mod renewals;
 mod replaying;
 mod requests;
 pub(crate) mod site;
+pub(crate) mod site_connect;
 #[cfg(feature = "smb-rs")]
 pub(crate) mod smb_rs;
 pub(crate) mod turns;

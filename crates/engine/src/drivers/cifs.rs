@@ -15,7 +15,6 @@ mod search;
 mod to;
 
 use std::hint;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use rustix::net::RecvFlags;
@@ -26,13 +25,14 @@ use smbench_protocol::cifs::CifsEvent;
 use smbench_protocol::frame::{Inbound, Payload};
 
 use crate::drivers::backlog::{self, Backlog};
-use crate::drivers::driver::{Busy, Call, Connector, Driver, LoadSockets, Opened, Scratch, Sink};
+use crate::drivers::driver::{Busy, Call, Driver, LoadSockets, Opened, Scratch, Sink};
 use crate::drivers::dropped::{self, Dropped};
 use crate::drivers::links::Payloads;
 use crate::drivers::links::drops;
 use crate::drivers::remains::{Reopening, SessionRemains};
 use crate::drivers::renewals::Renewals;
 use crate::drivers::site::Site;
+use crate::drivers::site_connect::SiteDriver;
 use crate::machine::clock;
 use crate::smb::session::cifs::CifsSession;
 use crate::smb::session::{SessionError, SessionStream};
@@ -50,111 +50,81 @@ pub(crate) struct Cifs<E> {
     node: Option<usize>,
 }
 
-/// Sets up the sessions of a run's groups. The second value makes the encoder of a group.
-#[derive(Clone)]
-pub(crate) struct CifsConnect<F>(pub(crate) Arc<Site>, pub(crate) F);
-
-impl<F, E> Connector for CifsConnect<F>
-where
-    F: Fn(&Site) -> Result<E, SessionError> + Clone + Send + 'static,
-    E: CifsEncode,
-{
-    type Driver = Cifs<E>;
-
-    async fn open(&self, clients: &[u32]) -> Result<Opened<Cifs<E>>, SessionError> {
-        let Self(site, encoder) = self;
-        let opened = open_group(site, encoder(site)?, clients, None).await;
-        opened.map_err(SessionError::of_own_file)
-    }
-
-    fn nodes(&self) -> usize {
-        self.0.endpoint.nodes().len().max(1)
-    }
-
-    async fn reopen(
-        &self,
+impl<E: CifsEncode> SiteDriver for Cifs<E> {
+    async fn open(
+        site: &Site,
         clients: &[u32],
-        again: &Reopening,
-    ) -> Result<Opened<Cifs<E>>, SessionError> {
-        let Self(site, encoder) = self;
-        let opened = open_group(site, encoder(site)?, clients, Some(again)).await;
-        opened.map_err(SessionError::of_own_file)
-    }
-}
-
-async fn open_group<E: CifsEncode>(
-    site: &Site,
-    mut encoder: E,
-    clients: &[u32],
-    again: Option<&Reopening>,
-) -> Result<Opened<Cifs<E>>, SessionError> {
-    let connections = &site.plan.sessions.connections;
-    let first = clients.first().copied().unwrap_or(0);
-    let number = first / connections.sessions_per_connection;
-    let endpoint = site.endpoint.of_connection(number);
-    let mut endpoint = endpoint.at_latest().for_client(first);
-    if let Some(again) = again {
-        let names = &site.plan.sessions.failover.nodes;
-        endpoint = again.at_next(endpoint, names).await;
-    }
-    let begin = clock::now();
-    let mut session = CifsSession::open(&endpoint).await?;
-    let mut took = vec![clock::now().since(begin)];
-    let (mut held, mut places) = (Vec::with_capacity(clients.len()), Vec::new());
-    let (mut granted, mut oplocks, mut refused) = (Vec::new(), Vec::new(), None);
-    let mut credentials = Vec::with_capacity(clients.len());
-    for (at, &client) in clients.iter().enumerate() {
-        if at > 0 {
-            let begin = clock::now();
-            session.log_on_as(client);
-            match session.open_another().await {
-                Ok(_) => took.push(clock::now().since(begin)),
-                // The sessions before it stay.
-                Err(error) if error.is_refusal() => {
-                    refused = Some(((clients.len() - at) as u32, error));
-                    break;
-                }
-                Err(error) => return Err(error),
-            }
+        again: Option<&Reopening>,
+    ) -> Result<Opened<Self>, SessionError> {
+        let mut encoder = E::new(site)?;
+        let connections = &site.plan.sessions.connections;
+        let first = clients.first().copied().unwrap_or(0);
+        let number = first / connections.sessions_per_connection;
+        let endpoint = site.endpoint.of_connection(number);
+        let mut endpoint = endpoint.at_latest().for_client(first);
+        if let Some(again) = again {
+            let names = &site.plan.sessions.failover.nodes;
+            endpoint = again.at_next(endpoint, names).await;
         }
-        let mut of_client =
-            open::hold(site, client, &mut session, &mut granted, &mut oplocks).await?;
-        let prepared = encoder.prepare(site, client, &mut session, &mut of_client);
-        places.extend(prepared.await?);
-        held.push(of_client);
-        credentials.push(session.credentials.clone());
+        let begin = clock::now();
+        let mut session = CifsSession::open(&endpoint).await?;
+        let mut took = vec![clock::now().since(begin)];
+        let (mut held, mut places) = (Vec::with_capacity(clients.len()), Vec::new());
+        let (mut granted, mut oplocks, mut refused) = (Vec::new(), Vec::new(), None);
+        let mut credentials = Vec::with_capacity(clients.len());
+        for (at, &client) in clients.iter().enumerate() {
+            if at > 0 {
+                let begin = clock::now();
+                session.log_on_as(client);
+                match session.open_another().await {
+                    Ok(_) => took.push(clock::now().since(begin)),
+                    // The sessions before it stay.
+                    Err(error) if error.is_refusal() => {
+                        refused = Some(((clients.len() - at) as u32, error));
+                        break;
+                    }
+                    Err(error) => return Err(error),
+                }
+            }
+            let mut of_client =
+                open::hold(site, client, &mut session, &mut granted, &mut oplocks).await?;
+            let prepared = encoder.prepare(site, client, &mut session, &mut of_client);
+            places.extend(prepared.await?);
+            held.push(of_client);
+            credentials.push(session.credentials.clone());
+        }
+        let is_unseen = site.plan.only().verify == Verify::Off && !session.connection.is_signed();
+        let breaks = std::mem::take(&mut session.breaks);
+        group::note_breaks(&mut oplocks, &breaks);
+        let driver = Self {
+            node: session.stream.node(),
+            session,
+            backlog: Backlog::default(),
+            group: CifsGroup::new(
+                site,
+                encoder,
+                held,
+                places,
+                oplocks,
+                Renewals::new(credentials),
+            ),
+            payload: match site.plan.only().verify {
+                Verify::Off => Payload::Discard,
+                Verify::ReadBack => Payload::Keep,
+            },
+            payloads: if is_unseen && drops::is_worth_while(&site.plan) {
+                Payloads::Dropped
+            } else {
+                Payloads::Received
+            },
+        };
+        Ok(Opened {
+            granted,
+            refused,
+            breaks: breaks.len() as u64,
+            ..Opened::new(driver, 1, took)
+        })
     }
-    let is_unseen = site.plan.only().verify == Verify::Off && !session.connection.is_signed();
-    let breaks = std::mem::take(&mut session.breaks);
-    group::note_breaks(&mut oplocks, &breaks);
-    let driver = Cifs {
-        node: session.stream.node(),
-        session,
-        backlog: Backlog::default(),
-        group: CifsGroup::new(
-            site,
-            encoder,
-            held,
-            places,
-            oplocks,
-            Renewals::new(credentials),
-        ),
-        payload: match site.plan.only().verify {
-            Verify::Off => Payload::Discard,
-            Verify::ReadBack => Payload::Keep,
-        },
-        payloads: if is_unseen && drops::is_worth_while(&site.plan) {
-            Payloads::Dropped
-        } else {
-            Payloads::Received
-        },
-    };
-    Ok(Opened {
-        granted,
-        refused,
-        breaks: breaks.len() as u64,
-        ..Opened::new(driver, 1, took)
-    })
 }
 
 impl<E: CifsEncode> Driver for Cifs<E> {

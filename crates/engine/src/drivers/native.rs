@@ -21,7 +21,6 @@ mod state;
 mod steps;
 
 use std::hint;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use smbench_model::Nanos;
@@ -33,21 +32,21 @@ use smbench_protocol::frame::Payload;
 use smbench_protocol::{Event, NtStatus, ProtocolError};
 
 use crate::drivers::driver::{
-    Answer, BoundChannel, Busy, Call, ChannelNews, ChannelSetup, Connector, Driver, Extent,
-    LoadSockets, LostChannel, OldestRequests, Opened, RepeatedAs, Scratch, Sink,
+    Answer, BoundChannel, Busy, Call, ChannelNews, ChannelSetup, Driver, Extent, LoadSockets,
+    LostChannel, OldestRequests, Opened, RepeatedAs, Scratch, Sink,
 };
 use crate::drivers::dropped::{Dropped, LostLink};
 use crate::drivers::links::{Links, OpenSessions, Payloads, Received, drops};
 use crate::drivers::remains::{ClientRemains, Reopening, SessionRemains};
 use crate::drivers::renewals::Renewals;
 use crate::drivers::site::Site;
+use crate::drivers::site_connect::SiteDriver;
 use crate::machine::clock;
 use crate::smb::session::caching::Cache;
 use crate::smb::session::{self, Session, SessionError, caching};
 use encode::Encode;
 use handles::remains_of;
 use leased::listings_of;
-use open::HeldOpen;
 use state::{GroupState, member_of};
 
 /// The sessions of a group on their shared connections, with their open files.
@@ -59,118 +58,83 @@ pub(crate) struct Native<E> {
     remains: Option<Box<SessionRemains>>,
 }
 
-/// Sets up the sessions of a run's groups. The second value makes the encoder of a
-/// group.
-#[derive(Clone)]
-pub(crate) struct NativeConnect<F>(pub(crate) Arc<Site>, pub(crate) F);
-
-impl<F, E> Connector for NativeConnect<F>
-where
-    F: Fn(&Site) -> Result<E, SessionError> + Clone + Send + 'static,
-    E: Encode,
-{
-    type Driver = Native<E>;
-
-    async fn open(&self, clients: &[u32]) -> Result<Opened<Native<E>>, SessionError> {
-        let Self(site, encoder) = self;
-        let opened = open_group(site, encoder(site)?, clients, None).await;
-        opened.map_err(SessionError::of_own_file)
-    }
-
-    fn nodes(&self) -> usize {
-        self.0.endpoint.nodes().len().max(1)
-    }
-
-    async fn reopen(
-        &self,
+impl<E: Encode> SiteDriver for Native<E> {
+    async fn open(
+        site: &Site,
         clients: &[u32],
-        again: &Reopening,
-    ) -> Result<Opened<Native<E>>, SessionError> {
-        let Self(site, encoder) = self;
-        let opened = open_group(site, encoder(site)?, clients, Some(again)).await;
-        opened.map_err(SessionError::of_own_file)
-    }
-}
-
-async fn open_group<E: Encode>(
-    site: &Site,
-    mut encoder: E,
-    clients: &[u32],
-    again: Option<&Reopening>,
-) -> Result<Opened<Native<E>>, SessionError> {
-    let mut sessions = OpenSessions::open(site, clients, again).await?;
-    let (before, client_guid) = (again.map(|again| &again.before), sessions.client_guid);
-    let first = &mut sessions.first;
-    let dialect = first.connection.negotiated().dialect;
-    let seed = before.and_then(|before| before.lease_seed);
-    let seed = seed.unwrap_or_else(session::random_u64);
-    first.cache = Cache::new(site.plan.sessions.caching, dialect, seed);
-    let (mut remains, mut reclaimed) = (Vec::with_capacity(clients.len()), Reclaimed::default());
-    let (mut held, mut granted) = (Vec::with_capacity(clients.len()), Vec::new());
-    let (mut places, mut credentials, mut refused) = (Vec::new(), Vec::new(), None);
-    for (at, &client) in clients.iter().enumerate() {
-        if at > 0
-            && let Err(error) = sessions.open_next(client, again).await
-        {
-            // The sessions before it stay.
-            if error.is_refusal() {
-                refused = Some(((clients.len() - at) as u32, error));
-                break;
+        again: Option<&Reopening>,
+    ) -> Result<Opened<Self>, SessionError> {
+        let mut encoder = E::new(site)?;
+        let mut sessions = OpenSessions::open(site, clients, again).await?;
+        let (before, client_guid) = (again.map(|again| &again.before), sessions.client_guid);
+        let first = &mut sessions.first;
+        let dialect = first.connection.negotiated().dialect;
+        let seed = before.and_then(|before| before.lease_seed);
+        let seed = seed.unwrap_or_else(session::random_u64);
+        first.cache = Cache::new(site.plan.sessions.caching, dialect, seed);
+        let (mut remains, mut reclaimed) =
+            (Vec::with_capacity(clients.len()), Reclaimed::default());
+        let (mut held, mut granted) = (Vec::with_capacity(clients.len()), Vec::new());
+        let (mut places, mut credentials, mut refused) = (Vec::new(), Vec::new(), None);
+        for (at, &client) in clients.iter().enumerate() {
+            if at > 0
+                && let Err(error) = sessions.open_next(client, again).await
+            {
+                // The sessions before it stay.
+                if error.is_refusal() {
+                    refused = Some(((clients.len() - at) as u32, error));
+                    break;
+                }
+                return Err(error);
             }
-            return Err(error);
+            let (index, session) = (sessions.indices[at], &mut sessions.first);
+            let kept = before.map(|before| before.handles_of(at));
+            let mut opened = open::hold(site, client, index, at, session, kept).await?;
+            reclaimed.merge(&opened.reclaimed);
+            granted.extend(opened.granted);
+            let (id, handles) = (session.connection.session_id(index), opened.handles);
+            remains.push(ClientRemains { id, handles });
+            let prepared = encoder.prepare(site, client, session, &mut opened.client);
+            places.extend(prepared.await?);
+            held.push(opened.client);
+            credentials.push(session.credentials.clone());
         }
-        let (index, session) = (sessions.indices[at], &mut sessions.first);
-        let kept = before.map(|before| before.handles_of(at));
-        let HeldOpen {
-            client: mut of_client,
-            granted: to_client,
-            handles,
-            reclaimed: of_handles,
-        } = open::hold(site, client, index, at, session, kept).await?;
-        reclaimed.merge(&of_handles);
-        let id = session.connection.session_id(index);
-        remains.push(ClientRemains { id, handles });
-        let prepared = encoder.prepare(site, client, session, &mut of_client);
-        places.extend(prepared.await?);
-        held.push(of_client);
-        credentials.push(session.credentials.clone());
-        granted.extend(to_client);
-    }
-    let node = sessions.first.stream.node();
-    let further = sessions.connect(site, clients).await?;
-    let for_log_ons = sessions.connect_for_log_ons(site, clients, places.len());
-    let for_log_ons = for_log_ons.await?;
-    let payloads = payloads(&site.plan, &sessions.first);
-    let sessions_of_all = [sessions.first].into_iter().chain(further);
-    let mut links = Links::new(sessions_of_all, for_log_ons, payloads).await?;
-    let mut cache = links.take_cache();
-    let (breaks, acknowledged) = (cache.take_breaks(), cache.take_settled());
-    let listings = listings_of(site, held.len(), places.len());
-    Ok(Opened {
-        session_setup: sessions.took,
-        connections: links.count(),
-        driver: Native {
-            links,
-            group: GroupState {
-                encoder,
-                cache,
-                listings,
-                renewals: Renewals::new(credentials),
-                unfinished: Vec::new(),
-                replays: None,
-                held: held.into_boxed_slice(),
-                outstanding: site.plan.only().outstanding as usize,
-                places: places.into_boxed_slice(),
+        let node = sessions.first.stream.node();
+        let further = sessions.connect(site, clients).await?;
+        let for_log_ons = sessions.connect_for_log_ons(site, clients, places.len());
+        let for_log_ons = for_log_ons.await?;
+        let payloads = payloads(&site.plan, &sessions.first);
+        let sessions_of_all = [sessions.first].into_iter().chain(further);
+        let mut links = Links::new(sessions_of_all, for_log_ons, payloads).await?;
+        let mut cache = links.take_cache();
+        let (breaks, acknowledged) = (cache.take_breaks(), cache.take_settled());
+        let listings = listings_of(site, held.len(), places.len());
+        Ok(Opened {
+            session_setup: sessions.took,
+            connections: links.count(),
+            driver: Self {
+                links,
+                group: GroupState {
+                    encoder,
+                    cache,
+                    listings,
+                    renewals: Renewals::new(credentials),
+                    unfinished: Vec::new(),
+                    replays: None,
+                    held: held.into_boxed_slice(),
+                    outstanding: site.plan.only().outstanding as usize,
+                    places: places.into_boxed_slice(),
+                },
+                remains: remains_of(site, remains, client_guid, seed, node),
+                payload: payload(site.plan.only().verify),
             },
-            remains: remains_of(site, remains, client_guid, seed, node),
-            payload: payload(site.plan.only().verify),
-        },
-        granted,
-        breaks,
-        acknowledged,
-        reclaimed,
-        refused,
-    })
+            granted,
+            breaks,
+            acknowledged,
+            reclaimed,
+            refused,
+        })
+    }
 }
 
 impl<E: Encode> Driver for Native<E> {

@@ -10,16 +10,17 @@ use smbench_model::operations::{Drawn, Mix};
 use smbench_model::plan::Plan;
 use smbench_model::record::{Origin, SplitSizes};
 
+use crate::drivers::cifs::Cifs;
 use crate::drivers::cifs::mix::CifsMix;
-use crate::drivers::cifs::{self, CifsEncode};
 use crate::drivers::driver::Connector;
 use crate::drivers::logons::LogonConnect;
+use crate::drivers::native::Native;
 use crate::drivers::native::request::MixEncoder;
-use crate::drivers::native::{self, encode::Encode};
 use crate::drivers::reconnecting::{
     ChurnPlan, PlannedStops, ReconnectPolicy, ReconnectingConnector,
 };
 use crate::drivers::site::Site;
+use crate::drivers::site_connect::SiteConnect;
 #[cfg(feature = "smb-rs")]
 use crate::drivers::smb_rs::{self, Caller};
 use crate::run::context::{MakeWorkers, worker_maker};
@@ -125,23 +126,23 @@ fn workers<T: OperationSource>(site: Arc<Site>, supplies: T) -> MakeWorkers {
         }),
         DriverKind::Native if let Some(sizes) = split => {
             if is_cifs {
-                let connector = cifs::CifsConnect(Arc::clone(&site), T::CifsEncoder::new);
+                let connector = SiteConnect::<Cifs<T::CifsEncoder>>::new(Arc::clone(&site));
                 of_connector(&site, connector, supplies.split(sizes))
             } else {
-                let connector = native::NativeConnect(Arc::clone(&site), T::Encoder::new);
+                let connector = SiteConnect::<Native<T::Encoder>>::new(Arc::clone(&site));
                 of_connector(&site, connector, supplies.split(sizes))
             }
         }
         DriverKind::Native if is_cifs => {
-            let connector = cifs::CifsConnect(Arc::clone(&site), T::CifsEncoder::new);
+            let connector = SiteConnect::<Cifs<T::CifsEncoder>>::new(Arc::clone(&site));
             of_connector(&site, connector, Indirect::new(supplies))
         }
         DriverKind::Native if site.sets_up_again() => {
-            let connector = native::NativeConnect(Arc::clone(&site), T::Encoder::new);
+            let connector = SiteConnect::<Native<T::Encoder>>::new(Arc::clone(&site));
             of_connector(&site, connector, Indirect::new(supplies))
         }
         DriverKind::Native => worker_maker(WorkerParts {
-            connector: native::NativeConnect(site, T::Encoder::new),
+            connector: SiteConnect::<Native<T::Encoder>>::new(site),
             supplies: supplies.native(),
         }),
         #[cfg(feature = "smb-rs")]
@@ -162,7 +163,7 @@ fn noting_workers(site: Arc<Site>, drawn: Drawn) -> MakeWorkers {
     let is_plain = site.split.is_none() && !work.has_steps() && count.is_none();
     if is_plain && !is_cifs && !site.sets_up_again() {
         return worker_maker(WorkerParts {
-            connector: native::NativeConnect(site, MixEncoder::new),
+            connector: SiteConnect::<Native<MixEncoder>>::new(site),
             supplies: Noting::new(drawn, &mix, outstanding),
         });
     }
@@ -176,10 +177,10 @@ fn noting_workers(site: Arc<Site>, drawn: Drawn) -> MakeWorkers {
     };
     let supplies = Noting::new(supplies, &mix, outstanding);
     if is_cifs {
-        let connector = cifs::CifsConnect(Arc::clone(&site), CifsMix::new);
+        let connector = SiteConnect::<Cifs<CifsMix>>::new(Arc::clone(&site));
         return of_connector(&site, connector, supplies);
     }
-    let connector = native::NativeConnect(Arc::clone(&site), MixEncoder::new);
+    let connector = SiteConnect::<Native<MixEncoder>>::new(Arc::clone(&site));
     of_connector(&site, connector, supplies)
 }
 

@@ -19,10 +19,11 @@ use smbench_protocol::{Dialect, NtStatus};
 
 use super::plan;
 use super::worker::prepared;
+use crate::drivers::cifs::Cifs;
 use crate::drivers::cifs::mix::CifsMix;
-use crate::drivers::cifs::{CifsConnect, CifsEncode as _};
 use crate::drivers::driver::{Connector as _, Driver as _};
 use crate::drivers::remains::{Reopening, SessionRemains};
+use crate::drivers::site_connect::SiteConnect;
 use crate::machine::cancel::Cancel;
 use crate::machine::runtime;
 use crate::run::site;
@@ -201,7 +202,7 @@ fn clients_of_cifs_find_a_changed_address() {
             now.files_in.clone(),
             now.salt,
         );
-        let connector = CifsConnect(before, CifsMix::new);
+        let connector = SiteConnect::<Cifs<CifsMix>>::new(before);
         let again = |attempt| Reopening {
             before: SessionRemains::default(),
             attempt,

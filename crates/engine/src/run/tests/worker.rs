@@ -16,10 +16,11 @@ use smbench_model::plan::Plan;
 use smbench_model::record::{Recorder, SeriesDetail, SplitSizes, Tally};
 use tokio::runtime::LocalRuntime;
 
-use crate::drivers::cifs::{self, CifsEncode};
+use crate::drivers::cifs::Cifs;
 use crate::drivers::driver::Connector;
-use crate::drivers::native::{self, encode::Encode};
+use crate::drivers::native::Native;
 use crate::drivers::site::{Site, endpoint};
+use crate::drivers::site_connect::SiteConnect;
 use crate::machine::cancel::Cancel;
 use crate::machine::poller::Poller;
 use crate::machine::{clock, runtime};
@@ -120,22 +121,22 @@ pub(super) fn allocations_with<T: OperationSource>(
     let has_steps = plan.only().workload.has_steps();
     if is_cifs && has_steps {
         allocations_of(plan, mix, |site| WorkerParts {
-            connector: cifs::CifsConnect(site, T::CifsEncoder::new),
+            connector: SiteConnect::<Cifs<T::CifsEncoder>>::new(site),
             supplies: supplies.split(SplitSizes::default()),
         })
     } else if is_cifs {
         allocations_of(plan, mix, |site| WorkerParts {
-            connector: cifs::CifsConnect(site, T::CifsEncoder::new),
+            connector: SiteConnect::<Cifs<T::CifsEncoder>>::new(site),
             supplies: Indirect::new(supplies),
         })
     } else if has_steps {
         allocations_of(plan, mix, |site| WorkerParts {
-            connector: native::NativeConnect(site, T::Encoder::new),
+            connector: SiteConnect::<Native<T::Encoder>>::new(site),
             supplies: supplies.split(SplitSizes::default()),
         })
     } else {
         allocations_of(plan, mix, |site| WorkerParts {
-            connector: native::NativeConnect(site, T::Encoder::new),
+            connector: SiteConnect::<Native<T::Encoder>>::new(site),
             supplies: supplies.native(),
         })
     }

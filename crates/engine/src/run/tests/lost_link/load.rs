@@ -17,12 +17,12 @@ use super::super::plan;
 use super::super::worker::{SPARE, Seen, assignment, endless, lone_worker, prepared};
 use super::cutter::{After, Cutter, Server};
 use crate::drivers::dropped::Dropped;
-use crate::drivers::native::NativeConnect;
-use crate::drivers::native::encode::Encode as _;
+use crate::drivers::native::Native;
 use crate::drivers::native::request::MixEncoder;
 use crate::drivers::reconnecting::{
     ChurnPlan, PlannedStops, ReconnectPolicy, ReconnectingConnector,
 };
+use crate::drivers::site_connect::SiteConnect;
 use crate::machine::cancel::Cancel;
 use crate::machine::{clock, runtime};
 use crate::worker::any_group::OpenGroups as _;
@@ -125,7 +125,7 @@ pub(super) fn cut_within(
     let runtime = runtime::local().unwrap();
     let (workspace, site) = runtime.block_on(prepared(&plan, &mix, &cancel));
     let worker = assignment(&site, &exchange, &cancel);
-    let connector = NativeConnect(site, MixEncoder::new);
+    let connector = SiteConnect::<Native<MixEncoder>>::new(site);
     let parts = WorkerParts {
         connector: ReconnectingConnector {
             connector,
