@@ -1,5 +1,7 @@
-//! Texts of session errors that depend on the cause: the failed step and the remedy.
+//! What follows from the cause of a session error: its phase, and the texts about the failed step and
+//! the remedy.
 
+use smbench_model::record::SetupPhase;
 use smbench_protocol::handshake::Demand;
 use smbench_protocol::header::Command;
 use smbench_protocol::{AuthError, HandshakeError, NtStatus};
@@ -15,8 +17,8 @@ pub(super) const fn removed(status: NtStatus) -> &'static str {
     }
 }
 
-/// Returns the step that failed, worded to follow "failed to".
-pub(super) fn handshake_action(error: &HandshakeError, who: &LogonIdentity, share: &str) -> String {
+/// Returns the phase in which a handshake failed.
+pub(super) const fn phase_of(error: &HandshakeError) -> SetupPhase {
     match error {
         HandshakeError::Refused {
             command: Command::SessionSetup,
@@ -25,13 +27,22 @@ pub(super) fn handshake_action(error: &HandshakeError, who: &LogonIdentity, shar
         | HandshakeError::OnlyAsGuest
         | HandshakeError::OnlyAsNobody
         | HandshakeError::NotAsGuest
-        | HandshakeError::Auth(_) => format!("log on {who}"),
+        | HandshakeError::Auth(_) => SetupPhase::LogOn,
         HandshakeError::Refused {
             command: Command::TreeConnect,
             ..
         }
-        | HandshakeError::NotADisk => format!("connect to share '{share}'"),
-        _ => "negotiate a session".to_owned(),
+        | HandshakeError::NotADisk => SetupPhase::TreeConnect,
+        _ => SetupPhase::Negotiate,
+    }
+}
+
+/// Returns the step that failed, worded to follow "failed to".
+pub(super) fn handshake_action(error: &HandshakeError, who: &LogonIdentity, share: &str) -> String {
+    match phase_of(error) {
+        SetupPhase::LogOn => format!("log on {who}"),
+        SetupPhase::TreeConnect => format!("connect to share '{share}'"),
+        SetupPhase::Connect | SetupPhase::Negotiate => "negotiate a session".to_owned(),
     }
 }
 

@@ -6,6 +6,7 @@ use smbench_model::record::SetupPhase;
 use smbench_protocol::HandshakeError;
 use smbench_protocol::header::Command;
 
+use super::advice::phase_of;
 use super::{SessionError, StepFailure};
 
 impl SessionError {
@@ -17,7 +18,7 @@ impl SessionError {
             Self::AfterSome { source, .. } | Self::Channel { source, .. } => source.phase(),
             Self::Step { phase, .. } => phase.unwrap_or(SetupPhase::LogOn),
             Self::OnHost { phase, .. } => *phase,
-            Self::Handshake { source, .. } => of_handshake(source),
+            Self::Handshake { source, .. } => phase_of(source),
             Self::NotSmb { .. } => SetupPhase::Negotiate,
             _ => SetupPhase::Connect,
         }
@@ -162,23 +163,4 @@ fn is_closed(error: &io::Error) -> bool {
         error.kind(),
         ErrorKind::ConnectionReset | ErrorKind::BrokenPipe | ErrorKind::UnexpectedEof
     )
-}
-
-const fn of_handshake(error: &HandshakeError) -> SetupPhase {
-    match error {
-        HandshakeError::Refused {
-            command: Command::SessionSetup,
-            ..
-        }
-        | HandshakeError::OnlyAsGuest
-        | HandshakeError::OnlyAsNobody
-        | HandshakeError::NotAsGuest
-        | HandshakeError::Auth(_) => SetupPhase::LogOn,
-        HandshakeError::Refused {
-            command: Command::TreeConnect,
-            ..
-        }
-        | HandshakeError::NotADisk => SetupPhase::TreeConnect,
-        _ => SetupPhase::Negotiate,
-    }
 }
