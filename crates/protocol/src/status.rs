@@ -139,6 +139,13 @@ impl NtStatus {
         matches!(self, Self::OBJECT_NAME_NOT_FOUND | Self::NO_SUCH_FILE)
     }
 
+    /// Returns whether this answers an open of a path that does not exist: its name does not, or
+    /// a directory before that.
+    #[must_use]
+    pub const fn leads_nowhere(self) -> bool {
+        self.names_nothing() || matches!(self, Self::OBJECT_PATH_NOT_FOUND)
+    }
+
     /// Returns whether the server can have no such name, so that nothing has it.
     #[must_use]
     pub const fn refuses_name(self) -> bool {

@@ -21,14 +21,11 @@ pub(super) async fn delete(
         Ok(()) => Ok(()),
         Err(error) => match error.status() {
             Some(
-                NtStatus::OBJECT_NAME_NOT_FOUND
-                | NtStatus::OBJECT_PATH_NOT_FOUND
-                | NtStatus::NO_SUCH_FILE
-                | NtStatus::DELETE_PENDING
+                NtStatus::DELETE_PENDING
                 | NtStatus::SHARING_VIOLATION
                 | NtStatus::DIRECTORY_NOT_EMPTY,
             ) => Ok(()),
-            Some(status) if status.refuses_name() => Ok(()),
+            Some(status) if status.leads_nowhere() || status.refuses_name() => Ok(()),
             _ => Err(error),
         },
     }
@@ -109,13 +106,8 @@ async fn exists(session: &mut impl FileCalls, path: &str) -> Result<bool, Sessio
             Ok(true)
         }
         Err(error) => match error.status() {
-            Some(
-                NtStatus::OBJECT_NAME_NOT_FOUND
-                | NtStatus::OBJECT_PATH_NOT_FOUND
-                | NtStatus::NO_SUCH_FILE,
-            ) => Ok(false),
-            // The server has the name, and refuses to open it.
-            Some(_) => Ok(true),
+            // With any other status, the server has the name, and refuses to open it.
+            Some(status) => Ok(!status.leads_nowhere()),
             None => Err(error),
         },
     }

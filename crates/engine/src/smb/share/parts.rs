@@ -134,12 +134,8 @@ async fn delete_tree_of(
             Ok(entries) => entries,
             Err(error) => {
                 match error.status() {
-                    Some(
-                        NtStatus::OBJECT_NAME_NOT_FOUND
-                        | NtStatus::OBJECT_PATH_NOT_FOUND
-                        | NtStatus::NO_SUCH_FILE
-                        | NtStatus::DELETE_PENDING,
-                    ) => {}
+                    Some(NtStatus::DELETE_PENDING) => {}
+                    Some(status) if status.leads_nowhere() => {}
                     Some(NtStatus::NOT_A_DIRECTORY) => {
                         delete(session, &visit.path, EntryKind::File).await?;
                     }

@@ -299,11 +299,7 @@ async fn remove_own(
 /// Judges a failure to open a directory that is being removed.
 fn gone_or(error: SessionError) -> Result<Removal, SessionError> {
     match error.status() {
-        Some(
-            NtStatus::OBJECT_NAME_NOT_FOUND
-            | NtStatus::OBJECT_PATH_NOT_FOUND
-            | NtStatus::NO_SUCH_FILE,
-        ) => Ok(Removal::Gone),
+        Some(status) if status.leads_nowhere() => Ok(Removal::Gone),
         Some(NtStatus::DELETE_PENDING) => Ok(Removal::Held),
         _ => Err(error),
     }

@@ -130,11 +130,7 @@ impl Scan {
                 Ok(())
             }
             Err(error) => match error.status() {
-                Some(
-                    NtStatus::OBJECT_NAME_NOT_FOUND
-                    | NtStatus::OBJECT_PATH_NOT_FOUND
-                    | NtStatus::NO_SUCH_FILE,
-                ) => {
+                Some(status) if status.leads_nowhere() => {
                     self.differs(directory, TreeDifference::Missing(path));
                     Ok(())
                 }

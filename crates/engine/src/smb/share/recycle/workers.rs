@@ -6,7 +6,6 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use smbench_model::Nanos;
-use smbench_protocol::NtStatus;
 use smbench_protocol::command::create::{CreateRequest, access, options};
 use smbench_protocol::directory::Entry;
 use tokio::task::JoinSet;
@@ -243,7 +242,7 @@ async fn delete(session: &mut ShareSession, path: &str) -> Result<Settled, Sessi
         return Ok(Settled::Gone);
     };
     match error.status() {
-        Some(NtStatus::OBJECT_NAME_NOT_FOUND | NtStatus::NO_SUCH_FILE) => Ok(Settled::Gone),
+        Some(status) if status.names_nothing() => Ok(Settled::Gone),
         Some(_) => Ok(Settled::Refused(error.to_string())),
         None => Err(error),
     }
