@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use smbench_protocol::NtStatus;
-use smbench_protocol::command::create::{CreateRequest, access};
+use smbench_protocol::command::create::{CreateRequest, Disposition, access, options};
 use smbench_protocol::directory::Entry;
 
 use crate::smb::calls::{EntryKind, FileCalls};
@@ -110,6 +110,15 @@ async fn exists(session: &mut impl FileCalls, path: &str) -> Result<bool, Sessio
             Some(status) => Ok(!status.leads_nowhere()),
             None => Err(error),
         },
+    }
+}
+
+/// Returns the CREATE of a file to write to.
+pub(super) const fn to_write(path: &str, disposition: Disposition) -> CreateRequest<'_> {
+    CreateRequest {
+        disposition,
+        options: options::FILE_NON_DIRECTORY_FILE,
+        ..CreateRequest::open(path, access::FILE_WRITE_DATA | access::FILE_APPEND_DATA)
     }
 }
 

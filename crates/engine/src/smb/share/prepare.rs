@@ -9,13 +9,13 @@ use smbench_model::fileio::TestMode;
 use smbench_model::files::{FileSet, WorkFile};
 use smbench_model::plan::Plan;
 use smbench_protocol::FileId;
-use smbench_protocol::command::create::{CreateRequest, Disposition, access, options};
+use smbench_protocol::command::create::Disposition;
 use smbench_protocol::credit::charge_for;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::Workspace;
-use super::files::join;
+use super::files::{join, to_write};
 use crate::machine::cancel::Cancel;
 use crate::smb::calls::FileCalls;
 use crate::smb::session::{Endpoint, SessionError, StepFailure};
@@ -184,14 +184,7 @@ async fn fill_file(
     let name = jobs.files.file_name(file.client, file.file);
     let path = join(&jobs.directory, &name);
     let doing = format!("write file '{path}'");
-    let request = CreateRequest {
-        disposition: jobs.treatment.disposition(),
-        options: options::FILE_NON_DIRECTORY_FILE,
-        ..CreateRequest::open(
-            path.as_str(),
-            access::FILE_WRITE_DATA | access::FILE_APPEND_DATA,
-        )
-    };
+    let request = to_write(&path, jobs.treatment.disposition());
     let id = session.open_file(&doing, &request).await?;
     let stamp = Stamp {
         client: file.client,

@@ -7,7 +7,7 @@ use smbench_model::contents::block::{Salt, Stamp};
 use smbench_model::trace::{PreparedName, Trace};
 use smbench_protocol::command::create::{CreateRequest, Disposition, access, options};
 
-use super::files::join;
+use super::files::{join, to_write};
 use super::parts::delete_tree;
 use super::prepare::write_some;
 use crate::smb::calls::FileCalls;
@@ -69,11 +69,7 @@ pub(super) async fn make_file(
     salt: Salt,
 ) -> Result<(), SessionError> {
     let doing = format!("write file '{path}'");
-    let request = CreateRequest {
-        disposition: Disposition::OverwriteIf,
-        options: options::FILE_NON_DIRECTORY_FILE,
-        ..CreateRequest::open(path, access::FILE_WRITE_DATA | access::FILE_APPEND_DATA)
-    };
+    let request = to_write(path, Disposition::OverwriteIf);
     let made = session.open_file(&doing, &request).await?;
     let mut offset = 0;
     while offset < size {

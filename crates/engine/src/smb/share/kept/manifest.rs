@@ -8,6 +8,7 @@ use super::FileSizes;
 use crate::smb::calls::FileCalls;
 use crate::smb::session::SessionError;
 use crate::smb::share::ShareSession;
+use crate::smb::share::files::to_write;
 use crate::smb::share::names::{MANIFEST, MARKER};
 use crate::smb::share::{Workspace, join};
 
@@ -89,14 +90,7 @@ pub(super) async fn write_text(
     let path = join(&workspace.directory, name);
     let doing = format!("write file '{path}'");
     let session = &mut workspace.session;
-    let request = CreateRequest {
-        disposition: Disposition::OverwriteIf,
-        options: options::FILE_NON_DIRECTORY_FILE,
-        ..CreateRequest::open(
-            path.as_str(),
-            access::FILE_WRITE_DATA | access::FILE_APPEND_DATA,
-        )
-    };
+    let request = to_write(&path, Disposition::OverwriteIf);
     let id = session.open_file(&doing, &request).await?;
     session
         .write_at(&doing, id, 0, text.len() as u32, |out| {
