@@ -225,23 +225,22 @@ fn server(facts: &ServerFacts, disclosure: Disclosure) -> ServerDoc {
 }
 
 fn load_point(record: &LoadPointRecord) -> LoadPointDoc {
-    let all = record.ops.window_all();
-    let bytes_read = record.ops.window_bytes(Direction::Read);
-    let bytes_written = record.ops.window_bytes(Direction::Write);
+    let ops = &record.ops;
+    let all = ops.window_all();
+    let bytes_read = ops.window_bytes(Direction::Read);
+    let bytes_written = ops.window_bytes(Direction::Write);
     let invalid_reason = invalid_reason(record);
     let window_s = record.window.as_secs_f64();
     let throughput_mbps = throughput_mbps(bytes_read + bytes_written, window_s);
     let ops_per_s = per(all.count() as f64, window_s);
-    let links = record.ops.events();
+    let links = ops.events();
+    let stage = record.stage.as_ref();
     let stall = stall(record.punctuality.in_flight_max.0, all.service.max());
     LoadPointDoc {
         clients: record.clients,
         rate: record.rate.map(|rate| rate.of_all(record.clients)),
         repeat: record.repeat,
-        stage: record
-            .stage
-            .as_ref()
-            .map(|place| StageDoc::of(place, record.clients_at_start)),
+        stage: stage.map(|place| StageDoc::of(place, record.clients_at_start)),
         memory: record.memory.map(StageMemoryDoc::from),
         window_opened: Some(opened(record.window_opened)),
         window_s,
@@ -251,19 +250,18 @@ fn load_point(record: &LoadPointRecord) -> LoadPointDoc {
         ops_per_s,
         bytes_read,
         bytes_written,
-        errors: record.ops.errors(),
+        errors: ops.errors(),
         latency_ns: LatencyDoc::of(all.latency()),
-        ops: by_kind(&record.ops, |kind| {
-            let ops = &record.ops;
+        ops: by_kind(ops, |kind| {
             op(&ops.window(kind), ops.whole(kind), ops.in_flight(kind))
         }),
         populations: Vec::new(),
         units: None,
-        ops_before: Some(record.ops.before()),
-        whole: by_kind(&record.ops, |kind| record.ops.whole(kind)),
-        failures: FailureDoc::all(record.ops.failures()),
-        refused_directories: RefusedDirectoryDoc::all(&record.ops),
-        differences: differences(record.ops.differences()),
+        ops_before: Some(ops.before()),
+        whole: by_kind(ops, |kind| ops.whole(kind)),
+        failures: FailureDoc::all(ops.failures()),
+        refused_directories: RefusedDirectoryDoc::all(ops),
+        differences: differences(ops.differences()),
         replayed: None,
         clients_served: Some(record.clients_served),
         dropouts: record.dropouts.clone(),
@@ -289,7 +287,7 @@ fn load_point(record: &LoadPointRecord) -> LoadPointDoc {
         unanswered_ns_max: None,
         verification: None,
         verify: None,
-        wrong_data: record.ops.wrong_places().to_vec(),
+        wrong_data: ops.wrong_places().to_vec(),
         series: None,
         steady: Some(steady(&record.series, record.window)),
         drain_s: Some(record.drain.as_secs_f64()),

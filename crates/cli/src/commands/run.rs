@@ -319,18 +319,12 @@ fn run_one(
 ) -> Result<Ran, Failure> {
     let (output, line) = (context.output, context.line);
     output.is_stdout_taken()?;
-    let mut results = Results::prepare(
-        &output.files(),
-        &request.draft.work.profile,
-        SystemTime::now(),
-    )?;
+    let profile = &request.draft.work.profile;
+    let mut results = Results::prepare(&output.files(), profile, SystemTime::now())?;
     run::check_server_cpu(&request.draft.generator.server_cpu)?;
     let (server, target) = match target {
         Some(target) => (None, target),
-        None => {
-            let (server, target) = Embedded::start()?;
-            (Some(server), target)
-        }
+        None => Embedded::start().map(|(server, target)| (Some(server), target))?,
     };
     let hosts = context.presentation.hosts;
     let plan = hosts.with_part(request.plan(target));

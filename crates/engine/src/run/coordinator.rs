@@ -39,10 +39,7 @@ pub(super) async fn measure(
     observer: &mut dyn Observer,
 ) -> Result<(), RunError> {
     if context.plan.work.stages.is_some() {
-        let meter = context.server_cpu.clone();
-        let unread = tokio::task::spawn_blocking(move || meter.unread()).await;
-        let unread = unread.unwrap_or_default();
-        observer.server_unread(&unread).map_err(RunError::Refused)?;
+        show_unread(context, observer).await?;
     }
     observer.run_begins(record);
     let mut number = 0;
@@ -113,6 +110,14 @@ pub(super) async fn measure(
         }
     }
     Ok(())
+}
+
+/// Shows the observer what of the server cannot be read.
+async fn show_unread(context: &Context<'_>, observer: &mut dyn Observer) -> Result<(), RunError> {
+    let meter = context.server_cpu.clone();
+    let unread = tokio::task::spawn_blocking(move || meter.unread()).await;
+    let unread = unread.unwrap_or_default();
+    observer.server_unread(&unread).map_err(RunError::Refused)
 }
 
 /// Returns the error if all clients of a load point were lost.

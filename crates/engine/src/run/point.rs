@@ -180,10 +180,8 @@ impl PointMeasurements<'_> {
         let window = self.observed.window;
         let (client, machine_busy) = self.seen.usage(window);
         let [opening, closing] = self.seen.server.clone();
-        let load_end = self.outcome.ended;
-        let server_cpu = context
-            .server_cpu
-            .between(opening, closing, window, load_end);
+        let meter = &context.server_cpu;
+        let server_cpu = meter.between(opening, closing, window, self.outcome.ended);
         let tcp = context.tcp.as_ref().map(|watch| {
             let [opening, closing] = self.seen.tcp.clone();
             watch.clone().and_then(|_| tcp::between(opening, closing))
