@@ -27,6 +27,20 @@ macro_rules! either {
     };
 }
 
+/// Declares calls of [`FileCalls`] that either session carries out.
+macro_rules! calls_of_either {
+    ($($call:ident($($argument:ident: $type:ty),*) -> $answer:ty;)*) => {
+        $(
+            async fn $call(
+                &mut self,
+                $($argument: $type),*
+            ) -> Result<$answer, SessionError> {
+                either!(self, session => session.$call($($argument),*).await)
+            }
+        )*
+    };
+}
+
 impl ShareSession {
     /// Connects, authenticates and connects to the share.
     pub(crate) async fn open(endpoint: &Endpoint) -> Result<Self, SessionError> {
@@ -91,72 +105,34 @@ impl ShareSession {
 }
 
 impl FileCalls for ShareSession {
-    async fn open_file(
-        &mut self,
-        doing: &str,
-        request: &CreateRequest<'_>,
-    ) -> Result<FileId, SessionError> {
-        either!(self, session => session.open_file(doing, request).await)
-    }
-
-    async fn close_file(&mut self, doing: &str, file: FileId) -> Result<(), SessionError> {
-        either!(self, session => session.close_file(doing, file).await)
-    }
-
-    async fn delete_entry(
-        &mut self,
-        doing: &str,
-        path: &str,
-        kind: EntryKind,
-    ) -> Result<(), SessionError> {
-        either!(self, session => session.delete_entry(doing, path, kind).await)
+    calls_of_either! {
+        open_file(doing: &str, request: &CreateRequest<'_>) -> FileId;
+        close_file(doing: &str, file: FileId) -> ();
+        delete_entry(doing: &str, path: &str, kind: EntryKind) -> ();
+        read_at(doing: &str, file: FileId, offset: u64, length: u32) -> Vec<u8>;
+        write_at(
+            doing: &str,
+            file: FileId,
+            offset: u64,
+            length: u32,
+            data: impl FnOnce(&mut Vec<u8>)
+        ) -> u32;
+        flush(doing: &str, file: FileId) -> ();
+        list_wanted(
+            doing: &str,
+            path: &str,
+            bounds: ListingBounds,
+            wanted: &mut dyn FnMut(&Entry) -> bool
+        ) -> Listing;
+        free_bytes(doing: &str, path: &str) -> Option<u64>;
     }
 
     fn read_limit(&self) -> u32 {
         either!(self, session => session.read_limit())
     }
 
-    async fn read_at(
-        &mut self,
-        doing: &str,
-        file: FileId,
-        offset: u64,
-        length: u32,
-    ) -> Result<Vec<u8>, SessionError> {
-        either!(self, session => session.read_at(doing, file, offset, length).await)
-    }
-
     fn write_limit(&self) -> u32 {
         either!(self, session => session.write_limit())
-    }
-
-    async fn write_at(
-        &mut self,
-        doing: &str,
-        file: FileId,
-        offset: u64,
-        length: u32,
-        data: impl FnOnce(&mut Vec<u8>),
-    ) -> Result<u32, SessionError> {
-        either!(self, session => session.write_at(doing, file, offset, length, data).await)
-    }
-
-    async fn flush(&mut self, doing: &str, file: FileId) -> Result<(), SessionError> {
-        either!(self, session => session.flush(doing, file).await)
-    }
-
-    async fn list_wanted(
-        &mut self,
-        doing: &str,
-        path: &str,
-        bounds: ListingBounds,
-        wanted: &mut dyn FnMut(&Entry) -> bool,
-    ) -> Result<Listing, SessionError> {
-        either!(self, session => session.list_wanted(doing, path, bounds, wanted).await)
-    }
-
-    async fn free_bytes(&mut self, doing: &str, path: &str) -> Result<Option<u64>, SessionError> {
-        either!(self, session => session.free_bytes(doing, path).await)
     }
 
     fn failed_call(&self, doing: &str, source: StepFailure) -> SessionError {
