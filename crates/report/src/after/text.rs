@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_that_is_not_there_is_told_first() {
+    fn a_directory_that_is_not_there_comes_first() {
         let doc = AfterDoc {
             missing_directories: vec!["d1".to_owned(), "d2".to_owned()],
             ..doc([4, 0, 0, 0, 0, 0])

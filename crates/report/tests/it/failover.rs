@@ -179,7 +179,7 @@ fn a_second_table_and_a_sentence_say_what_events_cost() {
 }
 
 #[test]
-fn the_blocks_that_were_read_after_the_load_are_told() {
+fn the_blocks_that_were_read_after_the_load_are_shown() {
     let mut point = cut();
     book(&mut point.ops, Phase::Outside, |ops| {
         for (due, checked) in [(10, 10), (20, 15)] {

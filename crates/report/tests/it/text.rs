@@ -225,7 +225,7 @@ fn a_recycle_bin_and_space_that_stays_taken_are_reported() {
 }
 
 #[test]
-fn the_origin_of_a_tree_is_told() {
+fn the_origin_of_a_tree_is_shown() {
     let mut record = run(vec![point(4, 1, 100)]);
     let line = |record: &RunRecord| {
         let text = render(&document(record));
