@@ -6,6 +6,7 @@
 //!     cargo run -p smbench-fuzz --example seeds
 
 mod capture;
+mod cifs;
 mod kerberos;
 mod text;
 
@@ -13,7 +14,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use smbench_fuzz::peer::{self, framed};
-use smbench_protocol::cifs::command::transaction::TransactionPart;
 use smbench_protocol::fuzzing::SESSION_ID;
 use smbench_protocol::header::{Command, Flags, HEADER_LEN, Header, UNSOLICITED};
 use smbench_report::RunDoc;
@@ -178,119 +178,6 @@ fn breaks() -> [Vec<u8>; 2] {
     })
 }
 
-/// Writes seeds for the decoders of CIFS, whose header has 32 bytes.
-fn cifs() {
-    for name in [
-        "find-first-one-response",
-        "find-next-part-1",
-        "find-next-part-2",
-        "notify-response",
-        "query-security-response",
-    ] {
-        seed("cifs_transaction_part", name, &captured("cifs", name)[32..]);
-    }
-    for name in [
-        "find-first-response",
-        "find-names-response",
-        "find-id-both-response",
-    ] {
-        let message = captured("cifs", name);
-        let part = TransactionPart::decode_trans2(&message).expect("a response");
-        let len = [part.parameters.len() as u8];
-        seed(
-            "cifs_found_names",
-            name,
-            &[&len, part.parameters, part.data].concat(),
-        );
-    }
-    let confirmation = captured("cifs", "create-directory-response");
-    seed("cifs_responses", "create-directory-response", &confirmation);
-    seed("cifs_server", "negotiation", &negotiation_in_cifs());
-    cifs_messages();
-    cifs_connections();
-}
-
-/// Writes captured messages for the decoders of whole messages.
-fn cifs_messages() {
-    for name in [
-        "negotiate-response",
-        "plain-negotiate-response",
-        "session-setup-response",
-        "plain-session-setup-response",
-        "tree-connect-response",
-        "create-response",
-        "read-response",
-        "write-response",
-        "oplock-break",
-    ] {
-        seed("cifs_responses", name, &captured("cifs", name));
-    }
-}
-
-/// Writes answers to requests: a selector, and then for each answer its status, its
-/// changes and its body.
-fn cifs_connections() {
-    let body = |name: &str| captured("cifs", name)[32..].to_vec();
-    let answers = [
-        (0, body("read-response")),
-        (3, body("write-response")),
-        (5, body("create-response")),
-        (6, body("close-response")),
-        (7, body("find-next-part-1")),
-        (7, body("find-next-part-2")),
-        (9, body("notify-response")),
-    ];
-    for (name, selector) in [("plain", 0), ("signed", 1)] {
-        let mut data = vec![selector];
-        for (request, body) in &answers {
-            data.extend([*request, 0, 0, 0]);
-            data.extend(record(body));
-        }
-        // The last answer is changed after it was signed.
-        data.extend([4, 0, 0x80, 35]);
-        data.extend(record(&body("write-response")));
-        seed("cifs_connection", name, &data);
-    }
-    let negotiate = body("negotiate-response");
-    let plain = body("plain-negotiate-response");
-    let tree_connect = body("tree-connect-response");
-    for (name, selector, log_on) in [
-        (
-            "plain",
-            1,
-            vec![(0, plain), (0, body("plain-session-setup-response"))],
-        ),
-        (
-            "extended",
-            1,
-            vec![
-                (0, negotiate),
-                (1, body("session-setup-more-response")),
-                (0, body("session-setup-response")),
-            ],
-        ),
-    ] {
-        let mut data = vec![selector];
-        for (status, body) in log_on.iter().chain([&(0, tree_connect.clone())]) {
-            data.push(*status);
-            data.extend(record(body));
-        }
-        seed("cifs_handshake_answers", name, &data);
-    }
-}
-
-/// Returns the answer to NEGOTIATE of a server without extended security, framed.
-fn negotiation_in_cifs() -> Vec<u8> {
-    let mut message = b"\xFFSMB\x72\0\0\0\0\x88\x01\xC0".to_vec();
-    message.resize(32, 0);
-    // Dialect 0, challenges instead of passwords, 50 requests of 16 KiB.
-    message.extend([17, 0, 0, 3, 50, 0, 1, 0, 0x04, 0x41, 0, 0, 0, 0, 1, 0]);
-    message.extend([1, 0, 0, 0, 0xFD, 0xF3, 0, 0]);
-    message.extend([0; 10]);
-    message.extend([8, 8, 0, 1, 2, 3, 4, 5, 6, 7, 8]);
-    framed(&message)
-}
-
 fn connections() {
     // The ids are the message ids of `Busy`, where each read costs four credits.
     let mut answers: Vec<_> = [
@@ -403,7 +290,7 @@ fn documents() {
 fn main() {
     decoders();
     entries();
-    cifs();
+    cifs::seeds();
     connections();
     handshakes();
     capture::seeds();
