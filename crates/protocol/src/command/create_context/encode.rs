@@ -53,8 +53,7 @@ impl CreateContext {
         out.extend_from_slice(&context[..DATA_AT + len]);
     }
 
-    /// Writes the data into the zeroed buffer. Returns the context's name and
-    /// the data's length.
+    /// Writes the data into the zeroed buffer. Returns the context's name and the data's length.
     #[inline(always)]
     fn fill(&self, data: &mut [u8]) -> (&'static [u8], usize) {
         let mut at = 0;
@@ -74,10 +73,9 @@ impl CreateContext {
                 parent,
                 epoch,
             } => {
-                let flags = parent.map_or(0, |_| PARENT_KEY_SET);
                 put(&key.0);
                 put(&state.0.to_le_bytes());
-                put(&flags.to_le_bytes());
+                put(&parent.map_or(0, |_| PARENT_KEY_SET).to_le_bytes());
                 put(&[0; 8]);
                 put(&parent.unwrap_or_default().0);
                 put(&u32::from(*epoch).to_le_bytes());
@@ -119,9 +117,8 @@ impl CreateContext {
                 &APP_INSTANCE_ID
             }
             Self::MaximalAccess { since } => {
-                if let Some(since) = since {
-                    put(&since.0.to_le_bytes());
-                }
+                let since = since.map(|since| since.0.to_le_bytes());
+                put(since.as_slice().as_flattened());
                 b"MxAc"
             }
             Self::QueryOnDiskId => b"QFid",
