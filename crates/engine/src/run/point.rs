@@ -204,7 +204,7 @@ impl PointMeasurements<'_> {
         series.interval = observed.schedule.interval.into();
         series.reach(observed.schedule.intervals_until(observed.closed));
         let figures = outcome.figures;
-        let clients_s = window.as_secs_f64() * f64::from(point.clients);
+        let clients_s = context.plan.work.clients_s(point.clients, window.into());
         let held_back_share = figures.held_back.as_secs_f64() / clients_s.max(1e-9);
         let steps = late_steps(&context.plan.work);
         let generator = GeneratorRecord {

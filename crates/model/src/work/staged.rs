@@ -1,5 +1,7 @@
 //! The stages of the work, as each population sees them.
 
+use std::time::Duration;
+
 use super::{Population, Work, WorkSpec};
 use crate::stages::{MovedClients, StagePlace, StageUnit, Stages, StagesPurpose};
 
@@ -104,6 +106,24 @@ impl Work {
         populations
             .map(|index| self.clients_in(index, place, |own| own.from))
             .sum()
+    }
+
+    /// Returns how long clients are under load in a window of this length, in seconds and summed
+    /// over them. `clients` are those of the load point, or a part of them. Stages move each part
+    /// in the same way.
+    #[must_use]
+    pub fn clients_s(&self, clients: u32, window: Duration) -> f64 {
+        let clients = f64::from(clients);
+        let Some(stages) = &self.stages else {
+            return clients * window.as_secs_f64();
+        };
+        let most: u32 = self.populations.iter().map(Population::max_clients).sum();
+        let of_stages = stages.places().map(|place| {
+            let length = window.saturating_sub(place.begin).min(place.length);
+            let (before, after) = (self.clients_before(&place), self.all_clients_after(&place));
+            place.mean_clients(before, after) * length.as_secs_f64()
+        });
+        clients * of_stages.sum::<f64>() / f64::from(most.max(1))
     }
 
     /// Returns how many clients of a population are under load at a level of its line in a stage.

@@ -136,6 +136,22 @@ fn populations_have_stages_of_their_own() {
     }
 }
 
+/// A share of the time of clients is one of the time in which they are under load.
+#[test]
+fn clients_have_the_time_that_their_lines_leave_them() {
+    let plan = of(LINES, &RunOptions::default()).unwrap();
+    let time_s = |clients, window_s| plan.work.clients_s(clients, Duration::from_secs(window_s));
+    // 7 clients, then 7 to 13, then 15 to 21.
+    let all_s = f64::from(7 * 120 + 10 * 300 + 18 * 300);
+    assert_eq!(time_s(21, 720), all_s);
+    assert_eq!(time_s(7, 720), all_s / 3.0);
+    assert_eq!((time_s(21, 120), time_s(21, 0)), (840.0, 0.0));
+    let even = resolved(READS, &soak());
+    assert_eq!(even.work.clients_s(16, Duration::from_secs(600)), 9600.0);
+    let none = resolved(READS, &RunOptions::default());
+    assert_eq!(none.work.clients_s(8, Duration::from_secs(3)), 24.0);
+}
+
 #[test]
 fn lines_of_populations_that_do_not_fit_are_named() {
     let own = "populations have stages of their own: drop this option";
