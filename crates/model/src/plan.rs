@@ -11,6 +11,7 @@ mod resolve;
 
 use std::ops::Range;
 
+use smbench_protocol::DialectRange;
 use smbench_protocol::credit::charge_for;
 
 use crate::action::Action;
@@ -81,6 +82,16 @@ impl Plan {
             connections.sources = sources.or(connections.sources.take());
         }
         plan
+    }
+
+    /// Returns the range of the dialects that the sessions of all populations offer.
+    #[must_use]
+    pub fn dialects(&self) -> DialectRange {
+        let of_run = self.sessions.options;
+        let populations = self.work.populations.iter();
+        let of_each = populations.map(|one| one.session.unwrap_or(of_run).dialects);
+        let all = of_each.reduce(DialectRange::joined);
+        all.unwrap_or(of_run.dialects)
     }
 
     /// Returns the clients of the largest load point.

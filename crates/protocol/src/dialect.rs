@@ -125,6 +125,15 @@ impl DialectRange {
         (self.newest >= oldest).then_some(Self { oldest, ..self })
     }
 
+    /// Returns the range from the oldest dialect of both to the newest one.
+    #[must_use]
+    pub fn joined(self, other: Self) -> Self {
+        Self {
+            oldest: self.oldest.min(other.oldest),
+            newest: self.newest.max(other.newest),
+        }
+    }
+
     /// Returns every dialect in the range, oldest first.
     pub fn iter(self) -> impl Iterator<Item = Dialect> {
         Dialect::ALL
@@ -198,6 +207,8 @@ mod tests {
         assert!(range.has_cifs());
         assert_eq!(range.smb2().unwrap().to_string(), "2.0.2..2.1");
         assert_eq!(DialectRange::only(Dialect::Cifs).smb2(), None);
+        let joined = DialectRange::only(Dialect::Smb30).joined(range);
+        assert_eq!(joined.to_string(), "cifs..3.0");
         for text in ["", "9", "3", "3.0..", "..3.0", "3.0.2..2.1", "2.1...3.0"] {
             assert_eq!(text.parse::<DialectRange>(), Err(UnknownDialect), "{text}");
         }

@@ -11,6 +11,7 @@ use smbench_model::secret::Secret;
 use smbench_model::setting::{self, Advice};
 use smbench_model::spec::{RunOptions, WorkSpec};
 use smbench_model::target::Target;
+use smbench_protocol::DialectRange;
 use smbench_report::doc::{SCHEMA_VERSION, ToolDoc};
 use smbench_report::study::StudyDoc;
 use smbench_report::units::counted;
@@ -380,8 +381,8 @@ fn check_clash(source: &Source, given: &RunOptions, host: &Host) -> Result<(), F
 /// then by server.
 fn serve_cifs(hosts: &mut [Host], plans: &[Vec<Plan>]) {
     for (at, host) in hosts.iter_mut().enumerate() {
-        let mut of_host = plans.iter().map(|plans| &plans[at].sessions.options);
-        if of_host.any(|options| options.dialects.has_cifs()) {
+        let mut of_host = plans.iter().map(|plans| plans[at].dialects());
+        if of_host.any(DialectRange::has_cifs) {
             host.serve_cifs();
         }
     }

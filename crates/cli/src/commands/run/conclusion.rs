@@ -76,10 +76,7 @@ fn report_leftover(doc: &RunDoc, request: &RunRequest, context: &RunContext<'_>)
         (Some(leftover), RunServer::Given(server)) => {
             context.complain(format_args!(
                 "{leftover}; remove it with: {}",
-                cleanup_command(
-                    &server.target.redacted(),
-                    request.draft.sessions.options.dialects,
-                )
+                cleanup_command(&server.target.redacted(), request.draft.dialects())
             ));
             Exit::Setup
         }

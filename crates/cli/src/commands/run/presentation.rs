@@ -108,9 +108,8 @@ fn with_jobs(mut passages: Vec<Passage>, at: usize, doc: &RunDoc) -> Vec<Passage
 pub(crate) fn remedy(request: &RunRequest) -> String {
     match &request.server {
         RunServer::Embedded => String::new(),
-        RunServer::Given(server) => left_behind(
-            &server.target.redacted(),
-            request.draft.sessions.options.dialects,
-        ),
+        RunServer::Given(server) => {
+            left_behind(&server.target.redacted(), request.draft.dialects())
+        }
     }
 }

@@ -57,7 +57,7 @@ pub(super) fn conclude(
     context.complain(format_args!(
         "check the files with: smbench verify-after '{url}' --state '{}'; then remove them with: {}",
         noted.file,
-        cleanup_command(&url, request.draft.sessions.options.dialects)
+        cleanup_command(&url, request.draft.dialects())
     ));
     match &noted.failure {
         Some(failure) => {

@@ -75,3 +75,27 @@ fn samba_serves_cifs_where_it_is_asked_for() {
         assert!(!settings.iter().any(|line| line == cifs), "{settings:?}");
     }
 }
+
+/// Not all of its populations speak CIFS.
+#[test]
+fn samba_serves_cifs_where_a_population_speaks_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    };
+    let table = |name: &str, more: &str| {
+        format!("[[population]]\nname = \"{name}\"\nprofile = \"read-4k\"\nclients = 1\n{more}\n")
+    };
+    let company = table("new", "") + &table("old", "dialect = \"cifs\"");
+    write("company.toml", &company);
+    let suite =
+        "clients = \"2\"\nprofiles = [\"./company.toml\"]\n[[servers]]\nname = \"a\"\nsamba = []\n";
+    let path = write("suite.toml", suite);
+    let suite = resolved(path.to_str().unwrap(), &[]).unwrap();
+    assert_eq!(
+        suite.study.servers[0].settings,
+        ["server min protocol = NT1"]
+    );
+}

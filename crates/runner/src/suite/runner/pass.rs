@@ -75,7 +75,7 @@ impl Runner<'_> {
         let url = server.target.redacted();
         let share = LeftShare {
             url: &url,
-            dialects: work.plan.sessions.options.dialects,
+            dialects: work.plan.dialects(),
         };
         self.warn_about_exporter(&place, &work.plan);
         let disclosure = server.disclosure.clone();

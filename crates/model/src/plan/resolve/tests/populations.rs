@@ -149,6 +149,16 @@ fn a_population_has_sessions_of_its_own() {
 }
 
 #[test]
+fn dialects_of_a_plan_are_those_of_all_its_populations() {
+    let cifs = THREE.replace("oplock = \"batch\"", "dialect = \"cifs\"");
+    let plan = of(&cifs, &clients("100")).unwrap();
+    assert_eq!(plan.dialects().to_string(), "cifs..3.1.1");
+    let alone = plan.alone().map(|plan| plan.dialects().to_string());
+    let alone: Vec<_> = alone.collect();
+    assert_eq!(alone, ["2.0.2..3.1.1", "2.0.2..3.1.1", "cifs"]);
+}
+
+#[test]
 fn shares_divide_the_clients_of_each_load_point() {
     let two = |one: &str, other: &str| {
         format!(
