@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::curve::CurveRow;
-use crate::doc::{PlanDoc, RunDoc};
+use crate::doc::{PlanDoc, PopulationDoc, RunDoc};
 use crate::replayed::{Replayed, is_other_work};
 use crate::server_cpu::CpuOf;
 use crate::units::percent;
@@ -51,6 +51,16 @@ const NOT_COMPARED: [&str; 6] = [
 
 /// Key of the profile's name.
 pub(super) const PROFILE: &str = "plan.profile";
+
+/// Keys of a population that its sessions have, in place of those of the plan.
+const OF_SESSIONS: [&str; 6] = [
+    "credits",
+    "dialect",
+    "encryption",
+    "oplock",
+    "signing",
+    "source_ip",
+];
 
 /// Keys of how long operations are measured, of the random choices, and of what makes a load point
 /// of units valid. They leave the operations the same, so they are settings. Without a given seed, `fileio` chooses
@@ -185,11 +195,31 @@ fn is_of_machine(key: &str) -> bool {
 /// Returns the values of a plan that do not change the work, by key: those of its
 /// sessions, its generator and its limits.
 fn settings_of(plan: &PlanDoc) -> Map<String, Value> {
-    let mut settings = Map::new();
+    let mut settings = sessions_of_populations(plan);
     flatten("plan", json(&plan.sessions), &mut settings);
     flatten("plan", json(&plan.generator), &mut settings);
     flatten("plan.limits", json(&plan.limits), &mut settings);
     settings
+}
+
+/// Returns the values of the sessions of populations that are not those of the plan, by key.
+fn sessions_of_populations(plan: &PlanDoc) -> Map<String, Value> {
+    let of_plan = json(&plan.sessions);
+    let mut all = Map::new();
+    for population in &plan.populations {
+        let own = json(population);
+        for key in OF_SESSIONS {
+            let value = match (own.get(key), of_plan.get(key)) {
+                (Some(own), planned) if Some(own) != planned => own.clone(),
+                // A population always has the caching that it asks for.
+                (None, Some(_)) if key == "oplock" => Value::from("none"),
+                _ => continue,
+            };
+            let name = &population.name;
+            all.insert(format!("plan.populations.{name}.{key}"), value);
+        }
+    }
+    all
 }
 
 fn is_setting(key: &str, of_plans: &[Map<String, Value>; 2]) -> bool {
@@ -203,7 +233,7 @@ fn is_setting(key: &str, of_plans: &[Map<String, Value>; 2]) -> bool {
 
 /// Returns all values of a document apart from numbers, by key.
 fn facts(run: &RunDoc) -> Map<String, Value> {
-    let mut facts = Map::new();
+    let mut facts = sessions_of_populations(&run.plan);
     flatten("plan", json(&of_any_load(&run.plan)), &mut facts);
     flatten("server", json(&run.server), &mut facts);
     facts.remove(OTHERWISE);
@@ -219,11 +249,15 @@ fn facts(run: &RunDoc) -> Map<String, Value> {
 }
 
 /// Returns a plan without what follows from its load points: the clients of populations that have
-/// a part of them. Those of others are the same at each load point.
+/// a part of them. Those of others are the same at each load point. Populations also lack what
+/// [`sessions_of_populations`] returns.
 fn of_any_load(plan: &PlanDoc) -> PlanDoc {
     let mut plan = plan.clone();
     for population in &mut plan.populations {
-        population.bytes_on_share = 0;
+        *population = PopulationDoc {
+            bytes_on_share: 0,
+            ..population.without_sessions()
+        };
         if population.share.is_some() || population.per_unit.is_some() {
             population.clients.clear();
         }

@@ -200,6 +200,19 @@ impl PopulationDoc {
         let alone = plan.alone().filter(|plan| plan.only().name.is_some());
         alone.map(|plan| Self::from(&plan)).collect()
     }
+
+    /// Returns it without the options of its sessions, which do not change the work.
+    pub(crate) fn without_sessions(&self) -> Self {
+        Self {
+            oplock: None,
+            dialect: None,
+            signing: None,
+            encryption: None,
+            credits: None,
+            source_ip: None,
+            ..self.clone()
+        }
+    }
 }
 
 impl PlanDoc {

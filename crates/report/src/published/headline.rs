@@ -5,7 +5,7 @@ use super::tables::contenders;
 use super::{Contender, CurvePoint};
 use crate::change::{CONFIDENCE, Change, Noise};
 use crate::curve::Curve;
-use crate::doc::{BUILT_IN, DurabilityRemark, LoopDoc, NamedRun, PlanDoc, RunDoc};
+use crate::doc::{BUILT_IN, DurabilityRemark, LoopDoc, NamedRun, PlanDoc, PopulationDoc, RunDoc};
 use crate::metric::Metric;
 use crate::names::listed;
 use crate::study::Study;
@@ -180,8 +180,12 @@ fn dialects(servers: &[Answering<'_>]) -> Option<String> {
 
 /// Returns whether two runs did the same operations in the same way.
 fn is_same_work(one: &PlanDoc, other: &PlanDoc) -> bool {
+    let populations = |plan: &PlanDoc| -> Vec<_> {
+        let all = plan.populations.iter();
+        all.map(PopulationDoc::without_sessions).collect()
+    };
     one.workload == other.workload
-        && one.populations == other.populations
+        && populations(one) == populations(other)
         && one.outstanding == other.outstanding
         && one.think_time_s == other.think_time_s
 }

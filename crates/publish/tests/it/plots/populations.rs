@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use smbench_model::sessions::Mode;
 use smbench_publish::plot::Plot;
 use smbench_publish::{report, to_markdown};
 use smbench_report::RunDoc;
@@ -186,4 +187,19 @@ fn each_population_alone_stands_beside_all_together() {
     assert_eq!(text.matches("each population alone").count(), 1);
     study.results[1].run.label = Some("other".to_owned());
     assert!(!to_markdown(&report(&study)).contains("each population alone"));
+}
+
+/// The sessions of a population are settings, not work.
+#[test]
+fn servers_are_compared_whatever_the_sessions_of_a_population() {
+    let is_other_work = |change: fn(&mut PopulationDoc)| {
+        let mut other = planned(company(8));
+        change(&mut other.plan.populations[1]);
+        let study = study(&[("a", planned(company(8))), ("b", other)]);
+        to_markdown(&report(&study)).contains("their work differs")
+    };
+    assert!(!is_other_work(|backup| {
+        backup.encryption = Some(Mode::Required);
+    }));
+    assert!(is_other_work(|backup| backup.outstanding += 1));
 }

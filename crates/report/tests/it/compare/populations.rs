@@ -1,7 +1,11 @@
 //! Changes of each population.
 
 use insta::assert_snapshot;
+use serde_json::Value;
+use smbench_model::sessions::Mode;
+use smbench_report::RunDoc;
 use smbench_report::compare::{Condition, Depth, Verdict, render, write_csv};
+use smbench_report::doc::Named;
 use smbench_report::metric::Metric;
 
 use super::{compared, judged, pair, passes};
@@ -97,4 +101,46 @@ fn a_population_of_one_run_only_is_said_to_be_missing_in_the_other() {
     };
     without(office.clone(), other.clone(), "B");
     without(other, office, "A");
+}
+
+/// As those of all clients are.
+#[test]
+fn sessions_of_a_population_are_settings() {
+    let usual = company_passes(&[1600, 1620]);
+    let differing = |change: fn(&mut RunDoc)| {
+        let mut other = usual.clone();
+        change(&mut other);
+        other.plan.digest = "of other sessions".to_owned();
+        let found = pair(usual.clone(), other);
+        assert!(found.workload.is_empty(), "{:?}", found.workload);
+        let settings = found.settings.into_iter();
+        settings
+            .map(|of| (of.key, of.baseline, of.other))
+            .collect::<Vec<_>>()
+    };
+    // The dialect and the signing are those of the run.
+    let sessions = differing(|doc| {
+        let backup = &mut doc.plan.populations[1];
+        backup.dialect = Some("3.1.1".to_owned());
+        backup.signing = Some(Mode::Auto);
+        backup.encryption = Some(Mode::Required);
+        backup.credits = Some(64);
+    });
+    let of_backup = |key: &str, value: Value| {
+        let key = format!("plan.populations.backup.{key}");
+        (key, Value::Null, value)
+    };
+    let expected = [
+        of_backup("credits", 64.into()),
+        of_backup("encryption", "required".into()),
+    ];
+    assert_eq!(sessions, expected);
+    let caching = differing(|doc| {
+        let batch = Some(Named::from("batch".to_owned()));
+        doc.plan.sessions.oplock = batch.clone();
+        doc.plan.populations[1].oplock = batch;
+    });
+    let keys: Vec<_> = caching.iter().map(|(key, ..)| &key[..]).collect();
+    assert_eq!(keys, ["plan.oplock", "plan.populations.office.oplock"]);
+    assert_eq!(caching[1].2, "none");
 }
