@@ -19,7 +19,7 @@ use std::time::SystemTime;
 
 use smbench_model::kind::Direction;
 use smbench_model::record::{
-    ChurnRecord, ClientUsage, LoadPointRecord, Origin, Outcome, RunRecord, ServerFacts,
+    ChurnRecord, ClientUsage, LoadPointRecord, Origin, Outcome, RunRecord,
 };
 use smbench_model::sessions::Caching;
 
@@ -27,8 +27,8 @@ use crate::doc::{
     BuildDoc, CalibrationDoc, ChurnDoc, ClientDoc, DriverDoc, EventDoc, FailureDoc, FairnessDoc,
     FlushDoc, GeneratorDoc, InBlackoutDoc, LinkDoc, LoadPointDoc, MachineDoc, Named, OutcomeDoc,
     PlanDoc, RefusedDirectoryDoc, RunDoc, SCHEMA_VERSION, STALL_NS_MIN, ServerCountersDoc,
-    ServerCpuDoc, ServerDoc, ServerLocation, SoakDoc, StageDoc, StageMemoryDoc, StorageDoc, TcpDoc,
-    ToolDoc, WriteDoc,
+    ServerCpuDoc, ServerDoc, ServerLocation, SessionTermsDoc, SoakDoc, StageDoc, StageMemoryDoc,
+    StorageDoc, TcpDoc, ToolDoc, WriteDoc,
 };
 use crate::latency::LatencyDoc;
 use crate::passes::summary;
@@ -38,7 +38,7 @@ use load::latency_noise;
 pub(crate) use load::{concurrency, misses_rate, steady};
 use operations::{by_kind, caching};
 pub(crate) use operations::{differences, op};
-use populations::PopulationPlans;
+use populations::{PopulationPlans, sessions};
 pub(crate) use setup::setup;
 
 /// Note that the measured CPU time is not the server's alone.
@@ -152,7 +152,7 @@ impl RunDoc {
             machine: disclosure.machine.clone(),
             hosts: hosts::hosts(record),
             calibration: disclosure.calibration.clone(),
-            server: server(&record.server, disclosure),
+            server: server(record, disclosure),
             load_points,
             repeats,
             peak,
@@ -195,19 +195,16 @@ fn plan(record: &RunRecord) -> PlanDoc {
     plan
 }
 
-fn server(facts: &ServerFacts, disclosure: Disclosure) -> ServerDoc {
+fn server(record: &RunRecord, disclosure: Disclosure) -> ServerDoc {
+    let facts = &record.server;
+    let first = SessionTermsDoc::of("", facts);
     ServerDoc {
         url: facts.url.clone(),
-        auth: facts.logon.map(|logon| logon.name().to_owned()),
-        dialect: facts
-            .dialect
-            .map_or("none", |dialect| dialect.name())
-            .to_owned(),
-        signing: facts.signing.unwrap_or("off").to_owned(),
-        encryption: facts
-            .encryption
-            .map_or("off", |cipher| cipher.name())
-            .to_owned(),
+        auth: first.auth,
+        dialect: first.dialect,
+        signing: first.signing,
+        encryption: first.encryption,
+        sessions: sessions(record),
         max_read_bytes: facts.max_read,
         max_write_bytes: facts.max_write,
         max_transact_bytes: facts.max_transact,

@@ -85,8 +85,8 @@ pub use population::{PopulationDoc, PopulationPointDoc, ReachedDoc, UnitDoc};
 pub use run::{OutcomeDoc, PeakDoc, PooledDoc, RepeatsDoc, RunDoc};
 pub(crate) use server::BUILT_IN;
 pub use server::{
-    BUILT_IN_NOTE, BuildDoc, FlushDoc, GroundDoc, ServerDoc, ServerLocation, StorageDoc,
-    TreeOriginDoc,
+    BUILT_IN_NOTE, BuildDoc, FlushDoc, GroundDoc, ServerDoc, ServerLocation, SessionTermsDoc,
+    StorageDoc, TreeOriginDoc,
 };
 pub use server_cpu::ServerCpuDoc;
 pub use setup::{AttemptsAtDoc, AttemptsDoc, SetupDoc, SetupFailureDoc};

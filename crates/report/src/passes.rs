@@ -50,15 +50,8 @@ impl RunDoc {
     /// Returns whether two documents are of the same server in the same sessions, and
     /// of the same client.
     pub(crate) fn is_of_same_server_as(&self, other: &Self) -> bool {
-        self.plan.sessions == other.plan.sessions && self.has_same_terms_as(other)
-    }
-
-    /// Returns whether two documents are of the same server on the terms that were negotiated,
-    /// and of the same client.
-    pub(crate) fn has_same_terms_as(&self, other: &Self) -> bool {
-        let (one, two) = (&self.server, &other.server);
-        (&one.auth, &one.dialect) == (&two.auth, &two.dialect)
-            && (&one.signing, &one.encryption) == (&two.signing, &two.encryption)
+        self.plan.sessions == other.plan.sessions
+            && self.server.has_same_terms_as(&other.server)
             && self.is_beside(other)
     }
 

@@ -316,6 +316,11 @@ fn populations_have_sessions_of_their_own() {
     let record = run(&plan);
     assert_eq!(record.server.dialect, Some(Dialect::Smb21));
     assert!(record.server.signing.is_some());
+    let [_, of_backup] = &record.server.populations[..] else {
+        panic!("there are two populations");
+    };
+    assert_eq!(of_backup.dialect, Some(Dialect::Smb311));
+    assert!(of_backup.encryption.is_some());
     let sent = witness.sent.lock().unwrap();
     let sent = sent
         .iter()

@@ -11,7 +11,8 @@ use crate::plan::Plan;
 use crate::record::{HostFacts, LoadPointRecord, NotedRecord, RecycleBin};
 use crate::tree::TreeUsed;
 
-/// The properties that the server negotiated; the same for every session of a run.
+/// The properties that the server negotiated. They are the same for every session of a
+/// population. Those of a run are of the first one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerFacts {
     /// The target without secrets.
@@ -43,6 +44,8 @@ pub struct ServerFacts {
     /// The tree that the run works on; `None` if its files are in none. If one population has a
     /// tree that the run makes, this is that one.
     pub tree: Option<TreeUsed>,
+    /// The same of each population, in the order of the plan; empty if there is only one.
+    pub populations: Vec<Self>,
 }
 
 /// The bytes of the requests into which larger operations are split.
@@ -92,6 +95,7 @@ impl ServerFacts {
             logoff_ends_all: false,
             split: None,
             tree: None,
+            populations: Vec::new(),
         }
     }
 

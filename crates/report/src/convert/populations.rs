@@ -1,11 +1,12 @@
 //! The populations of a run: the part of each in a load point, and what holds for all of them.
 
+use itertools::Itertools as _;
 use smbench_model::contents::Verify;
 use smbench_model::kind::Direction;
 use smbench_model::load::stream::FrameStream;
 use smbench_model::plan::Plan;
 use smbench_model::record::{
-    Dropout, LoadPointRecord, PopulationRecord, Punctuality, Series, Tally,
+    Dropout, LoadPointRecord, PopulationRecord, Punctuality, RunRecord, Series, ServerFacts, Tally,
 };
 use smbench_model::sessions::Caching;
 
@@ -14,10 +15,25 @@ use super::operations::{by_kind, caching, op};
 use super::{throughput_mbps, units};
 use crate::doc::{
     FailureDoc, LoadPointDoc, LoopDoc, OfferedDoc, PopulationPointDoc, ReachedDoc, ReplayedDoc,
-    SeriesDoc, StreamsDoc,
+    SeriesDoc, SessionTermsDoc, StreamsDoc,
 };
 use crate::latency::LatencyDoc;
 use crate::statistics::per;
+
+/// Returns what the sessions of each population agreed to, unless all agreed to the same.
+pub(super) fn sessions(record: &RunRecord) -> Vec<SessionTermsDoc> {
+    let all = || record.server.populations.iter();
+    let terms = |of: &ServerFacts| (of.logon, of.dialect, of.signing, of.encryption);
+    if all().map(terms).all_equal() {
+        return Vec::new();
+    }
+    let populations = record.plan.work.populations.iter().zip(all());
+    let sessions = populations.map(|(population, facts)| {
+        let name = population.name.as_deref().unwrap_or_default();
+        SessionTermsDoc::of(name, facts)
+    });
+    sessions.collect()
+}
 
 /// The plans of the populations of a run, each alone.
 pub(super) struct PopulationPlans(Vec<Plan>);

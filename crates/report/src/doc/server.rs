@@ -3,7 +3,7 @@
 use itertools::Itertools as _;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use smbench_model::record::SplitSizes;
+use smbench_model::record::{ServerFacts, SplitSizes};
 use smbench_model::tree::TreeUsed;
 
 use super::durability::WriteDoc;
@@ -76,6 +76,11 @@ pub struct ServerDoc {
     /// `off`, or the cipher: `aes-128-gcm`, `aes-128-ccm`, `aes-256-gcm` or
     /// `aes-256-ccm`.
     pub encryption: String,
+    /// What the sessions of each population agreed to, in the order of the plan. The keys of the
+    /// server have that of the first one. Absent if all agreed to the same, and in documents of
+    /// releases that did not record it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sessions: Vec<SessionTermsDoc>,
     /// Largest READ the server answers, in bytes.
     pub max_read_bytes: u32,
     /// Largest WRITE the server accepts, in bytes.
@@ -119,6 +124,38 @@ pub struct ServerDoc {
     pub place: ServerLocation,
     /// Facts that a reader needs to judge the numbers, one sentence each.
     pub notes: Vec<String>,
+}
+
+/// What the server and the sessions of a population agreed to. Its keys mean the same as those of
+/// the server.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SessionTermsDoc {
+    /// Name of the population.
+    pub population: String,
+    /// The log-on that the server accepted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub auth: Option<String>,
+    /// Negotiated dialect.
+    pub dialect: String,
+    /// The algorithm that signs messages, or `off`.
+    pub signing: String,
+    /// The cipher, or `off`.
+    pub encryption: String,
+}
+
+impl SessionTermsDoc {
+    /// Describes the session of a population of this name.
+    pub(crate) fn of(population: &str, facts: &ServerFacts) -> Self {
+        let dialect = facts.dialect.map_or("none", |dialect| dialect.name());
+        let encryption = facts.encryption.map_or("off", |cipher| cipher.name());
+        Self {
+            population: population.to_owned(),
+            auth: facts.logon.map(|logon| logon.name().to_owned()),
+            dialect: dialect.to_owned(),
+            signing: facts.signing.unwrap_or("off").to_owned(),
+            encryption: encryption.to_owned(),
+        }
+    }
 }
 
 /// Software and storage of a server in a pass, each `null` if it is not known.
@@ -175,6 +212,33 @@ impl ServerDoc {
 
     pub(crate) fn is_cifs(&self) -> bool {
         self.dialect == "cifs"
+    }
+
+    /// Returns it as the sessions of the population of this name saw it.
+    pub(crate) fn of_population(&self, name: &str) -> Self {
+        let mut sessions = self.sessions.iter();
+        let terms = sessions.find(|terms| terms.population == name);
+        let of_first = Self {
+            sessions: Vec::new(),
+            ..self.clone()
+        };
+        match terms.cloned() {
+            None => of_first,
+            Some(terms) => Self {
+                auth: terms.auth,
+                dialect: terms.dialect,
+                signing: terms.signing,
+                encryption: terms.encryption,
+                ..of_first
+            },
+        }
+    }
+
+    /// Returns whether the sessions agreed to the same as those of another run.
+    pub(crate) fn has_same_terms_as(&self, other: &Self) -> bool {
+        (&self.auth, &self.dialect) == (&other.auth, &other.dialect)
+            && (&self.signing, &self.encryption) == (&other.signing, &other.encryption)
+            && self.sessions == other.sessions
     }
 
     /// Adds the software and storage of another pass.

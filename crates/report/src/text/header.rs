@@ -9,7 +9,7 @@ use smbench_model::setting::{SERVER_FLUSH, SERVER_WRITE};
 
 use crate::doc::{
     FactSource, FlushDoc, LoadPointDoc, OutcomeDoc, RunDoc, ServerDoc, ServerLocation,
-    TreeOriginDoc, WritePolicyDoc,
+    SessionTermsDoc, TreeOriginDoc, WritePolicyDoc,
 };
 use crate::plan;
 use crate::units::{bytes as bytes_of, counted, plain};
@@ -88,14 +88,21 @@ fn server(doc: &RunDoc) -> String {
     format!("{}{place}, {}", plain(&doc.server.url), negotiated(doc))
 }
 
-/// Describes what the sessions of a run negotiated: those of its first population, if others may
-/// differ.
+/// Describes what the sessions of a run negotiated: `office: SMB 3.1.1, ...; backup: ...` where
+/// those of its populations differ.
 pub(super) fn negotiated(doc: &RunDoc) -> String {
-    let populations = &doc.plan.populations;
-    let may_differ = populations.iter().any(|one| one.signing.is_some());
-    let first = populations.first().filter(|_| may_differ);
-    let of = first.map(|one| format!("population {}: ", plain(&one.name)));
-    of.unwrap_or_default() + &session(&doc.server)
+    let server = &doc.server;
+    let words = |of: &SessionTermsDoc| session(&server.of_population(&of.population));
+    let different: Vec<_> = server.sessions.iter().map(words).unique().collect();
+    if different.len() < 2 {
+        return session(server);
+    }
+    let of_some = |some: &String| {
+        let alike = server.sessions.iter().filter(|of| words(of) == *some);
+        let names = alike.map(|of| plain(&of.population)).join(", ");
+        format!("{names}: {some}")
+    };
+    different.iter().map(of_some).join("; ")
 }
 
 /// Describes what sessions negotiated.

@@ -23,8 +23,6 @@ pub fn runs_alone<'a>(
         ..of.sessions.clone()
     };
     let populations = &together.plan.populations;
-    // The document of all has what the sessions of the first population agreed to.
-    let have_own = populations.iter().any(|one| one.signing.is_some());
     let part = |of: &RunDoc| match &of.plan.populations[..] {
         [only] if populations.len() > 1 => populations.iter().position(|one| {
             let planned = together.plan.alone(one);
@@ -33,11 +31,8 @@ pub fn runs_alone<'a>(
         _ => None,
     };
     let has_same_terms = |of: &RunDoc, part: usize| {
-        if have_own && part > 0 {
-            of.server.auth == together.server.auth && of.is_beside(together)
-        } else {
-            of.has_same_terms_as(together)
-        }
+        let server = together.server.of_population(&populations[part].name);
+        of.server.has_same_terms_as(&server) && of.is_beside(together)
     };
     let others = others.into_iter().filter(|of| {
         of.started <= together.started

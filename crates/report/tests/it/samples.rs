@@ -350,6 +350,7 @@ pub(crate) fn run(load_points: Vec<LoadPointRecord>) -> RunRecord {
         logoff_ends_all: false,
         split: None,
         tree: None,
+        populations: Vec::new(),
     };
     let started = SystemTime::UNIX_EPOCH + Duration::from_secs(1_767_323_045);
     let plan = plan(&clients, repeat.unwrap_or(1));

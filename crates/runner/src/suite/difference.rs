@@ -151,6 +151,7 @@ mod tests {
             dialect: "3.1.1".to_owned(),
             signing: "off".to_owned(),
             encryption: "off".to_owned(),
+            sessions: Vec::new(),
             max_read_bytes: 1,
             max_write_bytes: 1,
             max_transact_bytes: 1,

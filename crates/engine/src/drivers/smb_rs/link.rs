@@ -248,6 +248,7 @@ pub(crate) async fn facts(plan: &Plan, endpoint: &Endpoint) -> Result<ServerFact
         logoff_ends_all: false,
         split: None,
         tree: None,
+        populations: Vec::new(),
     };
     let _ = timeout(crate::smb::session::LOGOFF_LIMIT, link.log_off()).await;
     Ok(facts)

@@ -29,6 +29,7 @@ pub(super) fn of(plan: &Plan, endpoint: &Endpoint, session: &ShareSession) -> Se
         logoff_ends_all: endpoint.logoff == LogoffScope::Connection,
         split: None,
         tree: None,
+        populations: Vec::new(),
     }
 }
 
@@ -48,5 +49,6 @@ fn cifs_facts(plan: &Plan, endpoint: &Endpoint, session: &CifsSession) -> Server
         logoff_ends_all: false,
         split: None,
         tree: None,
+        populations: Vec::new(),
     }
 }

@@ -251,17 +251,20 @@ pub(super) async fn claim_all<'a>(
     ))
 }
 
-/// Returns the facts of the server, as its first session has them. Operations of other
-/// populations may be split as well.
-pub(super) fn server_of_all<'a>(mut servers: impl Iterator<Item = &'a ServerFacts>) -> ServerFacts {
-    let Some(first) = servers.next() else {
+/// Returns the facts of the server as the session of the first population has them, with those of
+/// the others. Operations of any population may be split.
+pub(super) fn server_of_all<'a>(servers: impl Iterator<Item = &'a ServerFacts>) -> ServerFacts {
+    let populations: Vec<_> = servers.cloned().collect();
+    let Some(mut all) = populations.first().cloned() else {
         unreachable!("a plan has at least one population");
     };
-    let mut all = first.clone();
-    for split in servers.filter_map(|server| server.split) {
+    for split in populations.iter().filter_map(|server| server.split) {
         let of_all = all.split.get_or_insert(split);
         of_all.read = of_all.read.or(split.read);
         of_all.write = of_all.write.or(split.write);
+    }
+    if populations.len() > 1 {
+        all.populations = populations;
     }
     all
 }

@@ -8,7 +8,7 @@ use smbench_model::Nanos;
 use smbench_model::kind::OpKind;
 use smbench_model::load::{LoadModel, Spacing};
 use smbench_model::record::{
-    LoadPointRecord, OperationFailure, Phase, PopulationRecord, Punctuality, RunRecord,
+    LoadPointRecord, OperationFailure, Phase, PopulationRecord, Punctuality, RunRecord, ServerFacts,
 };
 use smbench_model::sessions::{Mode, SessionOptions};
 use smbench_model::work::Population;
@@ -22,7 +22,7 @@ use smbench_report::text::{
 use smbench_report::{Curve, RunDoc, Threshold, render, write_csv};
 
 use super::json;
-use crate::samples::{book, curve, document, point, run};
+use crate::samples::{book, curve, document, point, run, unwrapped};
 
 /// Returns a load point of an office that reads and writes, and of a backup at a rate with one
 /// failed write.
@@ -264,10 +264,10 @@ fn each_population_has_a_row_in_tables_and_rows_in_csv() {
     );
 }
 
-#[test]
-fn sessions_of_a_population_are_named() {
+/// Returns the record of a company whose backup has signing and credits of its own, and the
+/// facts of its server as the backup sees it, which signs nothing.
+fn with_own_sessions() -> (RunRecord, ServerFacts) {
     let mut record = company(&[8]);
-    let usual = document(&record);
     let options = record.plan.sessions.options;
     let backup = &mut record.plan.work.populations[1];
     backup.credits = Some(64);
@@ -275,6 +275,18 @@ fn sessions_of_a_population_are_named() {
         signing: Mode::Required,
         ..options
     });
+    let unsigned = ServerFacts {
+        signing: None,
+        ..record.server.clone()
+    };
+    record.server.populations = vec![record.server.clone(), unsigned.clone()];
+    (record, unsigned)
+}
+
+#[test]
+fn sessions_of_a_population_are_named() {
+    let usual = document(&company(&[8]));
+    let (record, _) = with_own_sessions();
     let doc = document(&record);
     let [office, backup] = &doc.plan.populations[..] else {
         panic!("there are two populations");
@@ -289,19 +301,6 @@ fn sessions_of_a_population_are_named() {
     let part = "; dialect 3.1.1; signing required; encryption as the server requires; at most 64 \
                 credits";
     assert_eq!(lines.matches(part).count(), 1, "{lines}");
-    let [one, other] = [&usual, &doc].map(render);
-    assert!(!one.contains("population office: SMB"), "{one}");
-    assert!(other.contains("population office: SMB"), "{other}");
-    let [first, alone] = [0, 1].map(|index| {
-        document(&RunRecord {
-            load_points: vec![point(4, 1, 800)],
-            plan: record.plan.alone().nth(index).unwrap(),
-            ..company(&[8])
-        })
-    });
-    assert_eq!(runs_alone(&doc, [&alone]), [&alone]);
-    assert_eq!(runs_alone(&doc, [&first]), [&first]);
-    assert!(runs_alone(&usual, [&alone]).is_empty());
     let starved = |credits: Option<u16>| {
         let mut doc = doc.clone();
         doc.load_points[0].credit_starved_s = 8.0;
@@ -324,22 +323,57 @@ fn sessions_of_a_population_are_named() {
         assert!(said.contains(limits), "{said}");
         assert!(!said.contains("granted too few"), "{said}");
     }
+}
+
+#[test]
+fn what_the_sessions_of_each_population_agreed_to_is_named() {
+    let (mut record, _) = with_own_sessions();
+    let doc = document(&record);
+    let terms = doc.server.sessions.iter();
+    let terms: Vec<_> = terms.map(|of| [&of.population[..], &of.signing]).collect();
+    assert_eq!(terms, [["office", "aes-128-cmac"], ["backup", "off"]]);
+    let text = unwrapped(&render(&doc));
+    let session = "office: SMB 3.1.1, ntlm, signed (aes-128-cmac), not encrypted; backup: SMB \
+                   3.1.1, ntlm, not signed, not encrypted";
+    assert!(text.contains(session), "{text}");
+    record.server.populations[1] = record.server.populations[0].clone();
+    let doc = document(&record);
+    assert!(doc.server.sessions.is_empty());
+    let text = render(&doc);
+    assert!(!text.contains("office: SMB"), "{text}");
+}
+
+#[test]
+fn a_population_alone_is_compared_on_its_own_terms() {
+    let (record, unsigned) = with_own_sessions();
+    let doc = document(&record);
+    let alone = |index: usize, server: &ServerFacts| {
+        document(&RunRecord {
+            load_points: vec![point(4, 1, 800)],
+            plan: record.plan.alone().nth(index).unwrap(),
+            server: server.clone(),
+            ..company(&[8])
+        })
+    };
+    let (first, alone) = (alone(0, &company(&[8]).server), alone(1, &unsigned));
+    assert_eq!(runs_alone(&doc, [&alone]), [&alone]);
+    assert_eq!(runs_alone(&doc, [&first]), [&first]);
+    assert!(runs_alone(&document(&company(&[8])), [&alone]).is_empty());
     let with_terms = |of: &RunDoc, auth: &str, dialect: &str| {
         let mut of = of.clone();
         of.server.auth = Some(auth.to_owned());
         of.server.dialect = dialect.to_owned();
         of
     };
-    let together = with_terms(&doc, "ntlm", "3.1.1");
-    // Only the first population is known to have had other terms.
     for (part, auth, dialect, is_found) in [
         (&first, "ntlm", "3.1.1", true),
         (&first, "ntlm", "2.1", false),
-        (&alone, "ntlm", "2.1", true),
+        (&alone, "ntlm", "3.1.1", true),
+        (&alone, "ntlm", "2.1", false),
         (&alone, "kerberos", "3.1.1", false),
     ] {
         let part = with_terms(part, auth, dialect);
-        let found = runs_alone(&together, [&part]);
+        let found = runs_alone(&doc, [&part]);
         assert_eq!(!found.is_empty(), is_found, "{auth} {dialect}");
     }
 }
