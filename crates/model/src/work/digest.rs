@@ -22,6 +22,7 @@ pub(super) fn add_populations(populations: &[Population], digest: &mut Digest) {
         // Digests of plans with one population are older than populations. The sessions of the
         // plan are its own, and add these options.
         let population = Population {
+            caching: None,
             session: None,
             credits: None,
             ..population.clone()

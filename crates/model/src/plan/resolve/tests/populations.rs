@@ -372,6 +372,26 @@ fn sessions_of_the_only_population_are_in_the_digest_once() {
     assert_ne!(own.digest(), plan("").digest());
 }
 
+/// So a population alone has the digest of a profile that has no other.
+#[test]
+fn caching_of_the_only_population_is_in_the_digest_once() {
+    let table = |name: &str, oplock: &str| {
+        format!(
+            "[[population]]\nname = \"{name}\"\nprofile = \"read-4k\"\nclients = 4\n\
+             oplock = \"{oplock}\"\n"
+        )
+    };
+    for (own, of_run) in [("batch", "none"), ("none", "batch"), ("batch", "batch")] {
+        let run = format!("[run]\noplock = \"{of_run}\"\n");
+        let one = table("a", own) + &run;
+        let two = table("a", own) + &table("b", "lease-rh") + &run;
+        let [one, two] = [one, two].map(|tables| of(&tables, &RunOptions::default()).unwrap());
+        let alone = two.alone().next().unwrap();
+        assert_eq!(alone.sessions.caching.name(), own);
+        assert_eq!(alone.digest(), one.digest(), "{own} {of_run}");
+    }
+}
+
 /// A search chooses the number of clients of all together.
 #[test]
 fn clients_without_a_share_stand() {
