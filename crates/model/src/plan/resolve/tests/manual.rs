@@ -5,6 +5,7 @@ use smbench_protocol::command::query_directory::DirectoryClass;
 
 use super::{plan, resolve};
 use crate::action::{Action, ChangeFilter, QueryClass, SetClass};
+use crate::kind::OpKind;
 use crate::plan::Plan;
 use crate::profile::Profile;
 use crate::spec::RunOptions;
@@ -59,6 +60,31 @@ fn the_profiles_in_the_chapter_on_fio_run() {
     assert_eq!(office.only().workload.flush_every_writes(), Some(30));
     assert_eq!(by_kind.work.profile, "small-reads-large-writes");
     assert_eq!(by_kind.only().workload.pattern().map(<[_]>::len), Some(2));
+}
+
+/// It takes the place of a `fileio` test among populations.
+#[test]
+fn the_profile_in_the_chapter_on_sysbench_is_that_of_a_population() {
+    let chapter = include_str!("../../../../../../docs/from/sysbench.md");
+    let (_, block) = chapter.split_once("```toml\n").unwrap();
+    let (text, _) = block.split_once("```").unwrap();
+    let table = |name: &str| {
+        format!("[[population]]\nname = \"{name}\"\nprofile = \"{name}.toml\"\nclients = 4\n")
+    };
+    let tables = table("rndrw") + &table("office");
+    let profile = Profile {
+        populations: vec![
+            Profile::parse("rndrw.toml", text).unwrap(),
+            Profile::builtin("read-4k").unwrap(),
+        ],
+        ..Profile::parse("company.toml", &tables).unwrap()
+    };
+    let plan = resolve(&profile, &RunOptions::default()).unwrap();
+    let alone = plan.alone().next().unwrap();
+    assert_eq!(alone.only().profile, "rndrw");
+    assert_eq!(alone.bytes_on_share(), 2 << 30);
+    let kinds = alone.only().workload.kinds();
+    assert_eq!(kinds, [OpKind::Read, OpKind::Write, OpKind::Flush]);
 }
 
 #[test]
