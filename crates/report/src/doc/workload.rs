@@ -125,8 +125,8 @@ impl Default for WorkloadDoc {
 }
 
 impl WorkloadDoc {
-    /// Returns the sizes of the reads or writes that can occur, in ascending order. Those of
-    /// a replay are left out.
+    /// Returns the sizes of the reads or writes that can occur, in ascending order, and of files
+    /// that are read or written as a whole. Those of a replay are left out.
     pub(crate) fn sizes_of(&self, direction: Direction) -> BTreeSet<u32> {
         let of_line = |line: &PatternDoc| {
             let (asked, reply) = match direction {
@@ -136,8 +136,15 @@ impl WorkloadDoc {
             let asked = asked.then_some(line.bytes);
             asked.into_iter().chain(reply.then_some(line.reply_bytes))
         };
+        let carries_file = |entry: &OperationDoc| match direction {
+            Direction::Read => entry.op == "copy_out",
+            Direction::Write => entry.op == "copy_in" || entry.op == "save_office",
+        };
+        let of_file = self.operations.iter().any(carries_file);
+        let of_file = of_file.then(|| u32::try_from(self.file_bytes).unwrap_or(u32::MAX));
         let sizes = self.sizes.iter().map(|entry| entry.bytes);
-        sizes.chain(self.pattern.iter().flat_map(of_line)).collect()
+        let of_lines = self.pattern.iter().flat_map(of_line);
+        sizes.chain(of_lines).chain(of_file).collect()
     }
 }
 

@@ -1,8 +1,10 @@
 //! The text that a run ends with.
 
 use insta::assert_snapshot;
+use smbench_model::action::{Action, WeightedAction};
 use smbench_model::kind::OpKind;
 use smbench_model::record::{OperationFailure, Outcome, Phase, RunRecord, SplitSizes};
+use smbench_model::workload::Requests;
 use smbench_protocol::NtStatus;
 use smbench_report::doc::RunDoc;
 use smbench_report::text::{Passage, Tone, summary, verdict};
@@ -209,4 +211,37 @@ fn split_operations_are_reported_with_their_requests() {
         words(None, kib(2)),
         "Split    writes of 4 KiB in 2 requests, 64 KiB in 32 requests"
     );
+}
+
+/// So are the frames of a stream that have files of their own.
+#[test]
+fn split_files_are_reported_with_their_requests() {
+    let split = |action: Action| {
+        let mut record = curve();
+        let size = Some(8 << 20);
+        record.server.split = Some(match action {
+            Action::CopyOut => SplitSizes {
+                read: size,
+                write: None,
+            },
+            _ => SplitSizes {
+                read: None,
+                write: size,
+            },
+        });
+        let workload = &mut record.plan.only_mut().workload;
+        workload.sizes.clear();
+        workload.files.size = 25 << 20;
+        let weight = 100.0;
+        workload.requests = Requests::Mix(vec![WeightedAction { action, weight }]);
+        let text = text(&summary(&document(&record)));
+        let line = text.lines().find(|line| line.starts_with("Split"));
+        line.unwrap_or_default().to_owned()
+    };
+    let reads = "Split    reads of 25 MiB in 4 requests";
+    assert_eq!(split(Action::CopyOut), reads);
+    for action in [Action::CopyIn, Action::SaveOffice] {
+        assert_eq!(split(action), reads.replace("reads", "writes"));
+    }
+    assert_eq!(split(Action::Echo), "");
 }
