@@ -20,11 +20,14 @@ use crate::doc::{
 use crate::latency::LatencyDoc;
 use crate::statistics::per;
 
-/// Returns what the sessions of each population agreed to, unless all agreed to the same.
+/// Returns what the sessions of each population agreed to, unless all agreed to the same and take
+/// the same requests where they split operations.
 pub(super) fn sessions(record: &RunRecord) -> Vec<SessionTermsDoc> {
     let all = || record.server.populations.iter();
     let terms = |of: &ServerFacts| (of.logon, of.dialect, of.signing, of.encryption);
-    if all().map(terms).all_equal() {
+    let mut reads = all().filter_map(|of| of.split?.read);
+    let mut writes = all().filter_map(|of| of.split?.write);
+    if all().map(terms).all_equal() && reads.all_equal() && writes.all_equal() {
         return Vec::new();
     }
     let populations = record.plan.work.populations.iter().zip(all());

@@ -77,8 +77,8 @@ pub struct ServerDoc {
     /// `aes-256-ccm`.
     pub encryption: String,
     /// What the sessions of each population agreed to, in the order of the plan. The keys of the
-    /// server have that of the first one. Absent if all agreed to the same, and in documents of
-    /// releases that did not record it.
+    /// server have that of the first one. Absent if all agreed to the same and split operations in
+    /// the same way, and in documents of releases that did not record it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sessions: Vec<SessionTermsDoc>,
     /// Largest READ the server answers, in bytes.
@@ -141,6 +141,9 @@ pub struct SessionTermsDoc {
     pub signing: String,
     /// The cipher, or `off`.
     pub encryption: String,
+    /// The requests into which its larger operations were split. Absent if each fits one request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub split: Option<SplitSizes>,
 }
 
 impl SessionTermsDoc {
@@ -154,6 +157,7 @@ impl SessionTermsDoc {
             dialect: dialect.to_owned(),
             signing: facts.signing.unwrap_or("off").to_owned(),
             encryption: encryption.to_owned(),
+            split: facts.split,
         }
     }
 }

@@ -9,7 +9,7 @@ use smbench_model::setting::{SERVER_FLUSH, SERVER_WRITE};
 
 use crate::doc::{
     FactSource, FlushDoc, LoadPointDoc, OutcomeDoc, RunDoc, ServerDoc, ServerLocation,
-    SessionTermsDoc, TreeOriginDoc, WritePolicyDoc,
+    SessionTermsDoc, TreeOriginDoc, WorkloadDoc, WritePolicyDoc,
 };
 use crate::plan;
 use crate::units::{bytes as bytes_of, counted, plain};
@@ -134,13 +134,29 @@ fn session(server: &ServerDoc) -> String {
 /// Highest number of split sizes shown.
 const SIZES_SHOWN: usize = 3;
 
-/// Says which operations took several requests: `1 MiB in 16 requests`. `None` if there were
-/// none.
+/// Says which operations took several requests: `1 MiB in 16 requests`. Names the populations
+/// where those differ in it. `None` if there were none.
 pub(super) fn split(doc: &RunDoc) -> Option<String> {
-    let SplitSizes { read, write } = doc.server.split?;
+    let sessions = &doc.server.sessions;
+    if sessions.is_empty() {
+        return split_of(doc.server.split?, &doc.plan.workloads().collect::<Vec<_>>());
+    }
+    let mut parts = sessions.iter().filter_map(|of| {
+        let mut populations = doc.plan.populations.iter();
+        let population = populations.find(|one| one.name == of.population)?;
+        let words = split_of(of.split?, &[&population.workload])?;
+        Some(format!("{}: {words}", plain(&of.population)))
+    });
+    let words = parts.join("; ");
+    (!words.is_empty()).then_some(words)
+}
+
+/// Says which operations of these workloads took several requests of these sizes.
+fn split_of(sizes: SplitSizes, workloads: &[&WorkloadDoc]) -> Option<String> {
+    let SplitSizes { read, write } = sizes;
     let words = |direction, max: Option<u32>| {
         let max = max?.max(1);
-        let workloads = doc.plan.workloads();
+        let workloads = workloads.iter();
         let sizes: BTreeSet<_> = workloads.flat_map(|one| one.sizes_of(direction)).collect();
         let sizes = sizes.into_iter();
         let larger: Vec<_> = sizes.filter(|bytes| *bytes > max).collect();

@@ -8,7 +8,8 @@ use smbench_model::Nanos;
 use smbench_model::kind::OpKind;
 use smbench_model::load::{LoadModel, Spacing};
 use smbench_model::record::{
-    LoadPointRecord, OperationFailure, Phase, PopulationRecord, Punctuality, RunRecord, ServerFacts,
+    LoadPointRecord, OperationFailure, Phase, PopulationRecord, Punctuality, RunRecord,
+    ServerFacts, SplitSizes,
 };
 use smbench_model::sessions::{Mode, SessionOptions};
 use smbench_model::work::Population;
@@ -341,6 +342,33 @@ fn what_the_sessions_of_each_population_agreed_to_is_named() {
     assert!(doc.server.sessions.is_empty());
     let text = render(&doc);
     assert!(!text.contains("office: SMB"), "{text}");
+}
+
+/// Sessions of other dialects or credits take requests of other sizes.
+#[test]
+fn split_operations_are_those_of_each_population() {
+    let words = |reads: [u32; 2]| {
+        let mut record = company(&[8]);
+        let facts = record.server.clone();
+        record.server.populations = reads
+            .map(|read| ServerFacts {
+                split: Some(SplitSizes {
+                    read: Some(read << 10),
+                    write: None,
+                }),
+                ..facts.clone()
+            })
+            .to_vec();
+        record.server.split = record.server.populations[0].split;
+        let text = render(&document(&record));
+        let line = text.lines().find(|line| line.starts_with("split"));
+        line.unwrap_or_default().to_owned()
+    };
+    assert_eq!(words([16, 16]), "split    reads of 64 KiB in 4 requests");
+    assert_eq!(
+        words([16, 32]),
+        "split    office: reads of 64 KiB in 4 requests; backup: reads of 64 KiB in 2 requests"
+    );
 }
 
 #[test]
