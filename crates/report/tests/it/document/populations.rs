@@ -461,6 +461,10 @@ fn conditions_name_a_population() {
         "'office walk p99 > 1ms' cannot be judged: profile file-server has no walk, only read, \
          write, flush"
     );
+    assert_eq!(
+        refused("office late > 0"),
+        "'office late > 0' cannot be judged: profile file-server has no stream"
+    );
     let condition: Threshold = "office p99 > 1ms".parse().unwrap();
     let judged = condition.judge(&doc);
     assert_eq!(judged.population.as_deref(), Some("office"));
