@@ -50,14 +50,19 @@ pub(super) fn plots(profile: &ProfileContent<'_>) -> Vec<Plot> {
     by_load.chain(over_time).collect()
 }
 
-/// Returns the limits on response times of all searches, each once and as it is written.
+/// Returns the limits on response times of all searches, each once and as it is written. In a
+/// search for the rate of a population, they are of its response times, which are plotted.
 fn time_limits(servers: &[&MeasuredServer<'_>]) -> impl Iterator<Item = (String, TimeLimit)> {
     let finds = servers.iter().filter_map(|server| server.run.find.as_ref());
-    let limits: Vec<_> = finds.flat_map(|find| find.limit.clone()).unique().collect();
-    limits.into_iter().filter_map(|limit| {
-        let time = limit.parse::<Threshold>().ok()?.time_limit()?;
-        Some((limit, time))
-    })
+    let limits = finds.flat_map(|find| {
+        let population = find.population.as_deref();
+        let limits = find.limit.iter();
+        limits.filter_map(move |limit| {
+            let time = limit.parse::<Threshold>().ok()?.time_limit(population)?;
+            Some((limit.clone(), time))
+        })
+    });
+    limits.unique_by(|(limit, _)| limit.clone())
 }
 
 fn kind(server: &MeasuredServer<'_>) -> Option<FindKind> {

@@ -62,11 +62,13 @@ pub(super) fn scatter(doc: &RunDoc, find: &FindDoc) -> Option<String> {
 }
 
 /// Returns the response times of the probes by what was achieved. They are those of the
-/// first condition on a response time, or else the 99th percentiles.
+/// first condition on a response time, or else the 99th percentiles. In a search for the rate of a
+/// population, they are of that.
 fn times(doc: &RunDoc, find: &FindDoc) -> Scatter {
+    let population = find.population.as_deref();
     let limits = find.limit.iter();
     let limit = limits
-        .filter_map(|limit| limit.parse::<Threshold>().ok()?.time_limit())
+        .filter_map(|limit| limit.parse::<Threshold>().ok()?.time_limit(population))
         .next();
     let (op, metric) = match &limit {
         Some(limit) => (limit.op.as_deref(), limit.metric),

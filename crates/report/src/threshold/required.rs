@@ -83,7 +83,7 @@ impl Threshold {
             op: None,
             metric,
             nanoseconds: limit,
-        } = self.time_limit()?
+        } = self.time_limit(None)?
         else {
             return None;
         };
@@ -120,11 +120,12 @@ impl Threshold {
         is_of_all && self.is_of_errors() && self.side == LimitSide::Below
     }
 
-    /// Returns the limit, if the condition is one on a response time of all clients.
+    /// Returns the limit, if the condition is one on a response time of the population of this
+    /// name, or of all clients if none is named.
     #[must_use]
-    pub fn time_limit(&self) -> Option<TimeLimit> {
+    pub fn time_limit(&self, population: Option<&str>) -> Option<TimeLimit> {
         match self.value {
-            _ if self.population.is_some() => None,
+            _ if self.population.as_deref() != population => None,
             ThresholdValue::Metric(metric) if metric.is_time() => Some(TimeLimit {
                 op: self.op.clone(),
                 metric,

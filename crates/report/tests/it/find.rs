@@ -440,6 +440,19 @@ fn probes_are_plotted_as_characters_with_the_limit() {
     assert_eq!(marks.sum::<usize>(), 4, "{text}");
 }
 
+/// The times are those of the population whose rate was searched for.
+#[test]
+fn a_limit_is_plotted_beside_the_times_that_it_is_of() {
+    let has_limit = |limit: &str| {
+        let mut doc = found(&[limit], None);
+        doc.find.as_mut().unwrap().population = Some("office".to_owned());
+        render(&doc).contains("limit |---")
+    };
+    assert!(has_limit("office p99 < 10ms"));
+    assert!(!has_limit("p99 < 10ms"));
+    assert!(!has_limit("backup p99 < 10ms"));
+}
+
 /// A pass that did not find the limit is the reason, even if another pass found it.
 #[test]
 fn both_sides_without_an_answer_are_named() {
