@@ -30,8 +30,8 @@ pub struct PlanDoc {
     /// Digest that is equal for plans that measure the same thing.
     pub digest: String,
     /// The populations of clients, which were under load at the same time. Absent unless they
-    /// were asked for. If there are several, `workload`, `outstanding`, rates and think times of
-    /// the plan say nothing.
+    /// were asked for. If there are several, `workload`, `outstanding`, rates, think times and
+    /// `stream` of the plan say nothing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub populations: Vec<PopulationDoc>,
     /// What load points count in place of clients. Absent if they count clients.
@@ -73,7 +73,8 @@ pub struct PlanDoc {
     /// Distribution of think times.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub think_distribution: Option<Named<Spacing>>,
-    /// Start of clients: `linear` over the ramp-up. Absent if all began at once.
+    /// Start of clients, or of those of a population: `linear` over the ramp-up. Absent if all began
+    /// at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ramp: Option<Named<Ramp>>,
     /// Seconds under load before the window.
@@ -249,8 +250,10 @@ impl From<&Plan> for PlanDoc {
             rates_per_s: Vec::new(),
             rate_scope: None,
             arrivals: None,
+            stream: None,
             think_time_s: None,
             think_distribution: None,
+            ramp: populations.iter().find_map(|one| one.ramp.clone()),
             sessions: PlanSessionsDoc::from(&plan.sessions),
             verify: if populations.iter().any(is_verified) {
                 Verify::ReadBack

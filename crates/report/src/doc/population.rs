@@ -21,7 +21,7 @@ use super::pacing::LoopDoc;
 use super::plan::{ArrivalsDoc, PlanDoc};
 use super::plan_sessions::PlanSessionsDoc;
 use super::statistics::SeriesDoc;
-use super::stream::StreamsDoc;
+use super::stream::{StreamDoc, StreamsDoc};
 use super::workload::WorkloadDoc;
 use crate::latency::LatencyDoc;
 
@@ -58,6 +58,9 @@ pub struct PopulationDoc {
     /// Spacing of operations at a rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrivals: Option<Named<ArrivalsDoc>>,
+    /// The stream of each client. Absent unless its clients are streams.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stream: Option<StreamDoc>,
     /// Mean seconds between the end of an operation and the next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub think_time_s: Option<f64>,
@@ -228,6 +231,7 @@ impl PlanDoc {
             rate_per_s: of.rate_per_s,
             rate_scope: of.rate_scope,
             arrivals: of.arrivals,
+            stream: of.stream,
             think_time_s: of.think_time_s,
             think_distribution: of.think_distribution,
             ramp: of.ramp,
@@ -275,6 +279,7 @@ impl From<&Plan> for PopulationDoc {
                 .filter(|_| only.rates.len() != 1),
             rate_scope: rate.map(|(rate, _)| Named::Known(rate.scope)),
             arrivals: rate.map(|(_, arrivals)| Named::Known(arrivals.into())),
+            stream: only.load.stream().map(StreamDoc::from),
             think_time_s: think.map(|think| think.mean.as_secs_f64()),
             think_distribution: think.map(|think| Named::Known(think.spacing)),
             ramp: (only.ramp != Ramp::Full).then_some(Named::Known(only.ramp)),

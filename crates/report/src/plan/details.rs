@@ -52,7 +52,7 @@ pub fn details(plan: &PlanDoc) -> Vec<(&'static str, String)> {
 }
 
 /// Describes the frames of each stream, and what they add up to.
-fn frames(stream: &StreamDoc) -> String {
+pub(super) fn frames(stream: &StreamDoc) -> String {
     let bytes_per_s = f64::from(stream.frame_bytes) * stream.frames_per_s;
     format!(
         "frames of {} bytes, {}, {} per second: {} Mbit/s ({} MB/s) per client",

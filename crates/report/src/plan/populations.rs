@@ -55,6 +55,8 @@ pub(super) fn lines(plan: &PlanDoc) -> Vec<String> {
         let work = workload::profile(&alone);
         let load = super::load_model(&alone, one.pacing);
         let outstanding = super::outstanding(&alone, one.pacing);
+        let frames = one.stream.as_ref().map(details::frames);
+        let frames = frames.map(|frames| format!("; {frames}"));
         let oplock = one.oplock.as_ref();
         let oplock = oplock.map(|asked| format!("; oplock {}", plain(&asked.to_string())));
         let session = one.signing.map(|_| details::session(&alone));
@@ -73,9 +75,10 @@ pub(super) fn lines(plan: &PlanDoc) -> Vec<String> {
             .map(|start| format!("; begins after {}", seconds(start)));
         let data = super::data(&alone);
         format!(
-            "{}, {clients}{}: {work}; {load}, {outstanding}; {data}{}{}{}{}{}",
+            "{}, {clients}{}: {work}; {load}, {outstanding}; {data}{}{}{}{}{}{}",
             plain(&one.name),
             share.unwrap_or_default(),
+            frames.unwrap_or_default(),
             oplock.unwrap_or_default(),
             session.format(""),
             sources.unwrap_or_default(),

@@ -65,6 +65,7 @@ fn planned(load_point: LoadPointDoc) -> RunDoc {
         rate_per_s: None,
         rate_scope: None,
         arrivals: None,
+        stream: None,
         think_time_s: None,
         think_distribution: None,
         ramp: None,

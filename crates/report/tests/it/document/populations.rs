@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::json as value;
 use smbench_model::Nanos;
 use smbench_model::kind::OpKind;
+use smbench_model::load::stream::{FrameStream, StreamLayout, StreamStart};
 use smbench_model::load::{LoadModel, Spacing};
 use smbench_model::record::{
     LoadPointRecord, OperationFailure, Phase, PopulationRecord, Punctuality, RunRecord,
@@ -404,6 +405,42 @@ fn a_population_alone_is_compared_on_its_own_terms() {
         let found = runs_alone(&doc, [&part]);
         assert_eq!(!found.is_empty(), is_found, "{auth} {dialect}");
     }
+}
+
+#[test]
+fn streams_are_those_of_their_population() {
+    let mut record = company(&[8]);
+    record.plan.work.populations[0].load = LoadModel::Stream(FrameStream {
+        frame_bytes: 1 << 20,
+        frames_per_s: 24.0,
+        read_ahead: 4,
+        layout: StreamLayout::OneFile,
+        start: StreamStart::Spread,
+    });
+    let doc = document(&record);
+    let json = json(&doc);
+    let plan = &json["plan"];
+    assert_eq!(plan.get("stream"), None);
+    let [office, backup] = &plan["populations"].as_array().unwrap()[..] else {
+        panic!("there are two populations");
+    };
+    assert_eq!(office["stream"]["frames_per_s"], 24.0);
+    assert_eq!(backup.get("stream"), None);
+    let text = unwrapped(&render(&doc));
+    for part in [
+        "office (file-server, streams of 24",
+        "backup (walk, 90.0 operations/s",
+    ] {
+        assert!(text.contains(part), "{text}");
+    }
+    let planned = details(&doc.plan);
+    let (_, lines) = planned.iter().find(|of| of.0 == "populations").unwrap();
+    assert_eq!(
+        lines.matches("frames of 1048576 bytes").count(),
+        1,
+        "{lines}"
+    );
+    assert!(planned.iter().all(|of| of.0 != "stream"), "{planned:?}");
 }
 
 #[test]
