@@ -133,7 +133,7 @@ fn load_parts(plan: &PlanDoc, model: String, pacing: LoopDoc, generator: Vec<Str
     parts.extend(reconnect.map(|limit| format!("{} to come back", seconds(limit))));
     parts.extend(match plan.verify {
         Verify::Off => None,
-        Verify::ReadBack => Some("what is read is verified".to_owned()),
+        Verify::ReadBack => Some(populations::verified(plan)),
     });
     parts.join(", ")
 }

@@ -1,6 +1,7 @@
 //! The populations of a plan in words.
 
 use itertools::Itertools as _;
+use smbench_model::contents::Verify;
 
 use super::{details, workload};
 use crate::doc::{PlanDoc, PopulationDoc};
@@ -35,6 +36,18 @@ pub(crate) fn credits(plan: &PlanDoc) -> Option<String> {
         limits.push(format!("no {other}connection used more than {most}"));
     }
     (!limits.is_empty()).then(|| limits.join(", "))
+}
+
+/// Says whose reads are verified, where some are.
+pub(super) fn verified(plan: &PlanDoc) -> String {
+    let all = || plan.populations.iter();
+    let are_verified = |one: &PopulationDoc| one.verify == Verify::ReadBack;
+    if all().all(are_verified) {
+        return "what is read is verified".to_owned();
+    }
+    let names = all().filter(|one| are_verified(one));
+    let names = names.map(|one| plain(&one.name)).join(", ");
+    format!("reads of {names} are verified")
 }
 
 /// Describes the clients, the work and the load of each population, a line for each.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::json as value;
 use smbench_model::Nanos;
+use smbench_model::contents::Verify;
 use smbench_model::kind::OpKind;
 use smbench_model::load::stream::{FrameStream, StreamLayout, StreamStart};
 use smbench_model::load::{LoadModel, Spacing};
@@ -405,6 +406,20 @@ fn a_population_alone_is_compared_on_its_own_terms() {
         let found = runs_alone(&doc, [&part]);
         assert_eq!(!found.is_empty(), is_found, "{auth} {dialect}");
     }
+}
+
+#[test]
+fn populations_whose_reads_are_verified_are_named() {
+    let text = |verified: &[usize]| {
+        let mut record = company(&[8]);
+        for at in verified {
+            record.plan.work.populations[*at].verify = Verify::ReadBack;
+        }
+        unwrapped(&render(&document(&record)))
+    };
+    assert!(text(&[0]).contains(", reads of office are verified\n"));
+    assert!(text(&[0, 1]).contains(", what is read is verified\n"));
+    assert!(!text(&[]).contains("verified"));
 }
 
 #[test]
