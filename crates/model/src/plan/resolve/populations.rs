@@ -7,6 +7,7 @@ use std::collections::HashSet;
 use super::shares::clients_of;
 use super::units::{unfit_clients, unfit_rate, with_shares};
 use super::{PlanSources, on_command_line};
+use crate::event::default_window;
 use crate::kind::OpKind;
 use crate::limits::Limits;
 use crate::lists::clients::ClientList;
@@ -70,7 +71,9 @@ impl PlanSources<'_> {
             let mut of_one = self.options_of(table, &run, &clients);
             if member.is_of_capture() {
                 // It ends with the window, as the others do.
-                of_one.work.duration.get_or_insert(WINDOW);
+                let events = run.work.event.as_deref().unwrap_or_default();
+                let window = default_window(events).unwrap_or(WINDOW);
+                of_one.work.duration.get_or_insert(window);
             }
             let member = Profile {
                 origin: self.place_of(table),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use smbench_protocol::{Dialect, DialectRange};
 
-use super::{refusal, resolve, target};
+use super::{captured, refusal, resolve, target};
 use crate::limits::Limits;
 use crate::load::LoadModel;
 use crate::plan::{Plan, PlanError};
@@ -390,6 +390,35 @@ fn caching_of_the_only_population_is_in_the_digest_once() {
         assert_eq!(alone.sessions.caching.name(), own);
         assert_eq!(alone.digest(), one.digest(), "{own} {of_run}");
     }
+}
+
+/// A capture alone is replayed once.
+#[test]
+fn a_capture_ends_with_the_window_of_the_others() {
+    let table = |name: &str| {
+        format!("[[population]]\nname = \"{name}\"\nprofile = \"trace:{name}\"\nclients = 1\n")
+    };
+    let duration = |members: [Profile; 2], events: Vec<&str>| {
+        let tables = table("a") + &table("b");
+        let profile = Profile {
+            populations: members.into(),
+            ..Profile::parse("company.toml", &tables).unwrap()
+        };
+        let event = events.iter().map(|text| text.parse().unwrap()).collect();
+        let options = RunOptions {
+            work: WorkSpec {
+                event: Some(event),
+                ..WorkSpec::default()
+            },
+            ..RunOptions::default()
+        };
+        resolve(&profile, &options).unwrap().work.duration.as_secs()
+    };
+    let other = || Profile::builtin("read-4k").unwrap();
+    assert_eq!(duration([captured(1), other()], vec![]), 3);
+    let event = "at 10s: exec true";
+    assert_eq!(duration([captured(1), other()], vec![event]), 40);
+    assert_eq!(duration([other(), captured(1)], vec![event]), 40);
 }
 
 /// A search chooses the number of clients of all together.
