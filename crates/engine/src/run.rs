@@ -236,7 +236,7 @@ fn execute_on_target(
         plan: Arc::clone(&plan),
         at: target.server.url.clone(),
         whereabouts: Locality::Elsewhere,
-        server_cpu: Meter::new(&plan.generator.server_cpu, None),
+        server_cpu: Meter::new(&plan.generator.server_cpu, &[]),
         lab_server: None,
         tcp: None,
         counters: None,

@@ -47,13 +47,13 @@ pub(crate) struct ServerCounterReading {
 }
 
 impl CounterMeter {
-    /// Makes a meter for the server at address `here` on this machine, or for one elsewhere if
-    /// `here` is `None`. `None` if no counters were asked for. Looks for the server's processes
+    /// Makes a meter for the server at the addresses `here` of this machine, or for one elsewhere
+    /// if there are none. `None` if no counters were asked for. Looks for the server's processes
     /// now, so it must not run under load.
-    pub(crate) fn new(source: &CounterSource, here: Option<SocketAddr>) -> Option<Self> {
+    pub(crate) fn new(source: &CounterSource, here: &[SocketAddr]) -> Option<Self> {
         let listeners = || match here {
-            Some(server) => Listeners::of(server).and_then(Listeners::are_others),
-            None => Err("the server is on another machine; give a URL of its metrics".to_owned()),
+            [] => Err("the server is on another machine; give a URL of its metrics".to_owned()),
+            servers => Listeners::of_all(servers).and_then(Listeners::are_others),
         };
         let (subject, found) = match source {
             CounterSource::Off => return None,
@@ -70,7 +70,7 @@ impl CounterMeter {
         let smbstatus = found
             .as_ref()
             .map_err(Clone::clone)
-            .and_then(|found| Smbstatus::of(found.first_pid()));
+            .and_then(|found| Smbstatus::of(found.only_pid()?));
         let subject = match (source, &smbstatus) {
             (CounterSource::Auto, Ok(smbstatus)) if !has_profile(smbstatus) => SmbstatusTopic::Open,
             _ => subject,
@@ -258,8 +258,8 @@ mod tests {
 
     #[test]
     fn what_nobody_asked_for_is_not_read_and_what_is_elsewhere_has_a_reason() {
-        assert!(CounterMeter::new(&CounterSource::Off, None).is_none());
-        let elsewhere = CounterMeter::new(&CounterSource::Auto, None).unwrap();
+        assert!(CounterMeter::new(&CounterSource::Off, &[]).is_none());
+        let elsewhere = CounterMeter::new(&CounterSource::Auto, &[]).unwrap();
         let reading = elsewhere.read();
         let record = elsewhere.between(Some(reading.clone()), Some(reading));
         assert!(record.counted.unwrap_err().contains("another machine"));

@@ -170,29 +170,19 @@ impl Meter {
         }
     }
 
-    /// Makes a meter for the server at address `here` on this machine, or for one
-    /// elsewhere if `here` is `None`. Looks for the server's processes now.
-    pub(crate) fn new(source: &CpuSource, here: Option<SocketAddr>) -> Self {
-        let (source, kind) = match (source, here) {
-            (CpuSource::Off, _) => (String::new(), Err(format!("{SERVER_METRICS} is off"))),
-            (CpuSource::Exporter(url), _) => {
-                (url.to_string(), Ok(SourceKind::Exporter(url.clone())))
-            }
-            (CpuSource::Processes, Some(server)) => {
-                match Listeners::of(server).and_then(Listeners::are_others) {
-                    Ok(found) => (
-                        format!("{} and its children, on this machine", found.name()),
-                        Ok(SourceKind::Processes(found)),
-                    ),
-                    Err(reason) => (String::new(), Err(reason)),
-                }
-            }
-            (CpuSource::Processes, None) => (
-                String::new(),
-                Err(format!(
-                    "the server is on another machine; give {SERVER_METRICS}"
-                )),
-            ),
+    /// Makes a meter for the server at the addresses `here` of this machine, or for one
+    /// elsewhere if there are none. Looks for the server's processes now.
+    pub(crate) fn new(source: &CpuSource, here: &[SocketAddr]) -> Self {
+        let (source, kind) = match source {
+            CpuSource::Off => (String::new(), Err(format!("{SERVER_METRICS} is off"))),
+            CpuSource::Exporter(url) => (url.to_string(), Ok(SourceKind::Exporter(url.clone()))),
+            CpuSource::Processes => match Listeners::of_all(here).and_then(Listeners::are_others) {
+                Ok(found) => (
+                    format!("{}, on this machine", found.families()),
+                    Ok(SourceKind::Processes(found)),
+                ),
+                Err(reason) => (String::new(), Err(reason)),
+            },
         };
         Self { source, kind }
     }
@@ -330,7 +320,7 @@ mod tests {
         let memory = "node_memory_MemTotal_bytes 8e9\nnode_memory_MemAvailable_bytes 6e9\n\
                       node_cpu_seconds_total{cpu=\"0\",mode=\"idle\"} 1\n";
         let (source, answering) = exporter([memory, memory, "node_load1 2\n"]);
-        let meter = Meter::new(&source, None);
+        let meter = Meter::new(&source, &[]);
         let unread = meter.unread();
         assert_eq!(unread.memory, None);
         assert!(
@@ -345,7 +335,7 @@ mod tests {
         assert!(lacking.contains("has no memory"), "{lacking}");
         answering.join().unwrap();
 
-        let unknown = Meter::new(&CpuSource::Processes, None).unread();
+        let unknown = Meter::new(&CpuSource::Processes, &[]).unread();
         let reason = "the server is on another machine; give server_metrics";
         assert_eq!(unknown.memory.as_deref(), Some(reason));
         assert_eq!(unknown.handles, unknown.memory);

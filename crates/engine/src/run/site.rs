@@ -267,11 +267,14 @@ fn context<'a>(
     let (at, whereabouts) = (endpoint.at(), endpoint.whereabouts());
     // One host measures the server.
     let (server_cpu, counters) = match role {
-        RunRole::Other(_) => (Meter::new(&CpuSource::Off, None), None),
-        RunRole::Alone | RunRole::First(_) => (
-            Meter::new(&plan.generator.server_cpu, endpoint.here()),
-            CounterMeter::new(&plan.generator.server_counters, endpoint.here()),
-        ),
+        RunRole::Other(_) => (Meter::new(&CpuSource::Off, &[]), None),
+        RunRole::Alone | RunRole::First(_) => {
+            let here = endpoint.all_here();
+            (
+                Meter::new(&plan.generator.server_cpu, &here),
+                CounterMeter::new(&plan.generator.server_counters, &here),
+            )
+        }
     };
     let tcp = match (plan.generator.tcp, role) {
         (TcpCounters::Off, _) => None,

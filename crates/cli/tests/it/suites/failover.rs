@@ -4,7 +4,7 @@ use super::{has_samba, pass, suite};
 use crate::support::{Place, text};
 
 /// Clients lose their connections, and come back at the second smbd. It has their data, but none of
-/// the handles that the first one keeps.
+/// the handles that the first one keeps. Its CPU counts as the server's, too.
 const TWO_NODES: &str = r#"
 clients = "2"
 profiles = ["file-server"]
@@ -48,4 +48,6 @@ fn clients_move_between_two_smbd_over_one_folder() {
         (&0.into(), &2.into())
     );
     assert_eq!(point["verify"]["lost"], 0);
+    let source = point["server_cpu"]["source"].as_str().unwrap();
+    assert_eq!(source.matches("smbd (process ").count(), 2, "{source}");
 }

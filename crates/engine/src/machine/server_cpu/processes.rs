@@ -51,14 +51,41 @@ const FORWARDERS: [&str; 27] = [
 /// Highest number of readings, until no process ends during one.
 const READINGS_MAX: u32 = 10;
 
-/// The processes that listen on a port.
+/// The processes that listen on the ports of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Listeners {
-    name: String,
+    /// Name and number of the first process at each address.
+    names: Vec<String>,
     pids: BTreeSet<i32>,
 }
 
 impl Listeners {
+    /// Finds the processes that serve these addresses of this machine, as [`Self::of`] does. An
+    /// address at which nothing listens has none.
+    pub(crate) fn of_all(servers: &[SocketAddr]) -> Result<Self, String> {
+        let listens = |server: &&SocketAddr| {
+            let found = sockets(**server, &TcpState::Listen);
+            found.is_ok_and(|found| !found.is_empty())
+        };
+        let mut up: Vec<_> = servers.iter().filter(listens).collect();
+        if up.is_empty() {
+            // It tells the reason.
+            up.extend(servers.first());
+        }
+        let found = up.into_iter().map(|server| Self::of(*server));
+        let found = found.reduce(|all, more| {
+            let (mut all, more) = (all?, more?);
+            // One process can have several addresses.
+            if !more.pids.is_subset(&all.pids) {
+                all.names.extend(more.names);
+                all.pids.extend(more.pids);
+            }
+            Ok(all)
+        });
+        let elsewhere = || format!("the server is on another machine; give {SERVER_METRICS}");
+        found.unwrap_or_else(|| Err(elsewhere()))
+    }
+
     /// Finds the processes that serve `server`, an address of this machine. Must
     /// not run under load, because it reads every descriptor of every process.
     pub(crate) fn of(server: SocketAddr) -> Result<Self, String> {
@@ -78,7 +105,7 @@ impl Listeners {
                 found.insert(process.pid, stat.comm);
             }
         }
-        let Some(name) = found.values().next().cloned() else {
+        let Some((pid, name)) = found.first_key_value() else {
             let port = server.port();
             return Err(if refused {
                 format!(
@@ -101,15 +128,23 @@ impl Listeners {
             ));
         }
         Ok(Self {
-            name,
+            names: vec![format!("{name} (process {pid})")],
             pids: found.into_keys().collect(),
         })
     }
 
-    /// Returns the name and number of the first listener, for messages.
+    /// Returns the names and numbers of the first listeners, for messages.
     pub(crate) fn name(&self) -> String {
-        let pid = self.pids.first().copied().unwrap_or_default();
-        format!("{} (process {pid})", self.name)
+        self.names.join(", ")
+    }
+
+    /// Describes the processes whose figures are summed.
+    pub(crate) fn families(&self) -> String {
+        let families = self.names.iter();
+        let families: Vec<_> = families
+            .map(|name| format!("{name} and its children"))
+            .collect();
+        families.join(", ")
     }
 
     /// Returns the numbers of the listeners.
@@ -131,9 +166,13 @@ impl Listeners {
         Ok(serving)
     }
 
-    /// Returns the number of the first listener.
-    pub(crate) fn first_pid(&self) -> i32 {
-        self.pids.first().copied().unwrap_or_default()
+    /// Returns the number of the first listener. Fails if several addresses have processes of
+    /// their own.
+    pub(crate) fn only_pid(&self) -> Result<i32, String> {
+        match self.names.len() {
+            ..=1 => Ok(self.pids.first().copied().unwrap_or_default()),
+            _ => Err(format!("{} are several servers", self.name())),
+        }
     }
 
     /// Returns the bytes of memory of the listeners and of all processes that they have
@@ -201,8 +240,8 @@ impl Listeners {
             let stats = stats()?;
             let members = family(&stats, &self.pids).map(|pid| FamilyMember::of(&stats[&pid]));
             let times = FamilyTimes::read(&members.collect::<Vec<_>>());
-            if !self.pids.iter().all(|pid| times.has(*pid)) {
-                return Err(format!("{} is gone", self.name()));
+            if let Some(gone) = self.pids.iter().find(|pid| !times.has(**pid)) {
+                return Err(format!("process {gone} of the server is gone"));
             }
             if best.as_ref().is_none_or(|best| times.is_surer_than(best)) {
                 best = Some(times);
@@ -292,93 +331,4 @@ fn family(stats: &HashMap<i32, Stat>, roots: &BTreeSet<i32>) -> impl Iterator<It
 }
 
 #[cfg(test)]
-mod tests {
-    use std::net::TcpListener;
-    use std::os::fd::OwnedFd;
-    use std::os::unix::fs::symlink;
-    use std::process::Command;
-    use std::thread;
-    use std::time::Duration;
-
-    use super::*;
-    use crate::machine::clock;
-
-    #[test]
-    fn the_process_that_listens_is_found_and_its_time_grows() {
-        let socket = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = socket.local_addr().unwrap();
-        let listeners = Listeners::of(address).unwrap();
-        let own = i32::try_from(std::process::id()).unwrap();
-        assert_eq!(listeners.pids, BTreeSet::from([own]));
-        let before = listeners.cpu_times().unwrap();
-        // A few ticks of work, with a generous limit on how long they take.
-        let begin = clock::now();
-        let used = || listeners.cpu_times().unwrap().since(&before).unwrap();
-        while used() < Duration::from_millis(30) {
-            assert!(
-                clock::now().since(begin).0 < 60_000_000_000,
-                "no CPU time in a minute"
-            );
-        }
-        assert!(cores().unwrap() >= 1);
-        drop(socket);
-        let gone = Listeners::of(address).unwrap_err();
-        assert!(gone.contains("server_metrics"), "{gone}");
-    }
-
-    /// A process that cannot be read makes the sum unknown. One that has ended does not.
-    #[test]
-    fn the_sum_of_a_part_is_not_that_of_all() {
-        let [mut first, mut second] =
-            [(); 2].map(|()| Command::new("sleep").arg("60").spawn().unwrap());
-        let pids = [&first, &second].map(|child| i32::try_from(child.id()).unwrap());
-        let listeners = Listeners {
-            name: "sleep".to_owned(),
-            pids: pids.into(),
-        };
-        let of_first = |pid: i32| (pid == pids[0]).then_some(5);
-        let with_both = (listeners.sum(|_| Some(5)), listeners.sum(of_first));
-        second.kill().unwrap();
-        while !has_ended(pids[1]) {
-            thread::yield_now();
-        }
-        let with_zombie = listeners.sum(of_first);
-        second.wait().unwrap();
-        let with_first = listeners.sum(of_first);
-        first.kill().unwrap();
-        first.wait().unwrap();
-        assert_eq!(with_both, (Some(10), None));
-        assert_eq!((with_zombie, with_first), (Some(5), Some(5)));
-    }
-
-    /// The forwarder shares the socket with a process of a lower number, and the
-    /// kernel shortens its name.
-    #[test]
-    fn one_that_passes_connections_on_is_found_wherever_it_stands() {
-        let folder = tempfile::tempdir().unwrap();
-        for (name, known_as) in [
-            ("pasta.avx2", "pasta.avx2"),
-            ("systemd-socket-proxyd", "systemd-socket-"),
-        ] {
-            let program = folder.path().join(name);
-            symlink("/bin/sleep", &program).unwrap();
-            let socket = TcpListener::bind("127.0.0.1:0").unwrap();
-            let shared = OwnedFd::from(socket.try_clone().unwrap());
-            let mut other = Command::new(&program)
-                .arg("60")
-                .stdin(shared)
-                .spawn()
-                .unwrap();
-            let found = Listeners::of(socket.local_addr().unwrap());
-            other.kill().unwrap();
-            other.wait().unwrap();
-            assert_eq!(
-                found,
-                Err(format!(
-                    "{known_as} only passes connections on to the server; give server_metrics"
-                ))
-            );
-        }
-        assert!(FORWARDERS.iter().all(|name| name.len() <= 15));
-    }
-}
+mod tests;

@@ -317,7 +317,7 @@ mod tests {
         };
         let (held, load, kept) = UnderLoad::new();
         let meters = Meters {
-            server: Meter::new(&CpuSource::Off, None),
+            server: Meter::new(&CpuSource::Off, &[]),
             tcp: None,
             counters: None,
         };

@@ -123,6 +123,13 @@ impl Endpoint {
         addresses.find(|&server| is_own(server))
     }
 
+    /// Returns the server's addresses if all of them belong to this machine.
+    pub(crate) fn all_here(&self) -> Vec<SocketAddr> {
+        let all = self.addresses.iter().copied();
+        let own = all.map(|server| is_own(server).then_some(server));
+        own.collect::<Option<_>>().unwrap_or_default()
+    }
+
     /// Returns the local address of this connection, if the user gave some.
     fn source(&self) -> Option<SourceIp> {
         let (sources, number) = self.sources.as_ref()?;
