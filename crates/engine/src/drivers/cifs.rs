@@ -96,6 +96,7 @@ impl<E: CifsEncode> SiteDriver for Cifs<E> {
         let is_unseen = site.plan.only().verify == Verify::Off && !session.connection.is_signed();
         let breaks = std::mem::take(&mut session.breaks);
         group::note_breaks(&mut oplocks, &breaks);
+        let server = session.stream.server();
         let driver = Self {
             node: session.stream.node(),
             session,
@@ -119,6 +120,7 @@ impl<E: CifsEncode> SiteDriver for Cifs<E> {
             },
         };
         Ok(Opened {
+            server,
             granted,
             refused,
             breaks: breaks.len() as u64,

@@ -99,7 +99,7 @@ impl<E: Encode> SiteDriver for Native<E> {
             held.push(opened.client);
             credentials.push(session.credentials.clone());
         }
-        let node = sessions.first.stream.node();
+        let (node, server) = (sessions.first.stream.node(), sessions.first.stream.server());
         let further = sessions.connect(site, clients).await?;
         let for_log_ons = sessions.connect_for_log_ons(site, clients, places.len());
         let for_log_ons = for_log_ons.await?;
@@ -112,6 +112,7 @@ impl<E: Encode> SiteDriver for Native<E> {
         Ok(Opened {
             session_setup: sessions.took,
             connections: links.count(),
+            server,
             driver: Self {
                 links,
                 group: GroupState {

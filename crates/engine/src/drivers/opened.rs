@@ -1,6 +1,7 @@
 //! A driver that was set up, and how.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 
 use smbench_model::Nanos;
 use smbench_model::record::Reclaimed;
@@ -27,6 +28,8 @@ pub struct Opened<D> {
     pub reclaimed: Reclaimed,
     /// Number of TCP connections made for the sessions.
     pub connections: u32,
+    /// The server's address of these connections, if it is known.
+    pub server: Option<SocketAddr>,
     /// Number of clients, the last of the group, that have no session, and why; `None` if
     /// all have one.
     pub refused: Option<(u32, SessionError)>,
@@ -52,6 +55,7 @@ impl<D> Opened<D> {
                 locks_lost: 0,
             },
             connections,
+            server: None,
             refused: None,
         }
     }
@@ -66,6 +70,7 @@ impl<D> Opened<D> {
             acknowledged: self.acknowledged,
             reclaimed: self.reclaimed,
             connections: self.connections,
+            server: self.server,
             refused: self.refused,
         }
     }

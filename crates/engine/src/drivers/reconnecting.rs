@@ -85,10 +85,12 @@ impl<C: Connector> Connector for ReconnectingConnector<C> {
         let opened = self.connector.open(clients).await?;
         let refused = opened.refused.as_ref().map_or(0, |(count, _)| *count);
         let clients = &clients[..clients.len().saturating_sub(refused as usize)];
+        let mut calls = ClientCalls::new(clients.len());
+        calls.connected_to(opened.server);
         Ok(opened.map(|driver| Reconnecting {
             driver: Some(driver),
             loss: None,
-            calls: ClientCalls::new(clients.len()),
+            calls,
             switch: Rc::new(CutSwitch::new(
                 clients.first().map_or(0, |first| first / self.per_group),
             )),
@@ -202,6 +204,7 @@ impl<C: Connector> Reconnecting<C> {
             return Ok(());
         };
         let opened = opened.map_err(|error| Dropped::NotReconnected(Box::new(error)))?;
+        self.calls.connected_to(opened.server);
         let opened = opened.map(|driver| self.driver = Some(driver));
         loss.stage = LossStage::Opened(Box::new(opened));
         match &mut self.driver {

@@ -125,6 +125,7 @@ fn accepted(
         acknowledged,
         connections,
         reclaimed: _,
+        server: _,
         refused: _,
     } = opened;
     group.keep_setup(GroupSetup {

@@ -4,11 +4,12 @@ use super::{has_samba, pass, suite};
 use crate::support::{Place, text};
 
 /// Clients lose their connections, and come back at the second smbd. It has their data, but none of
-/// the handles that the first one keeps. Its CPU counts as the server's, too.
+/// the handles that the first one keeps. Its CPU counts as the server's, too. When the first one is
+/// stopped later, they do not notice.
 const TWO_NODES: &str = r#"
 clients = "2"
 profiles = ["file-server"]
-events = ["at 1s: drop 100%"]
+events = ["at 1s: drop 100%", "at 4s: stop 1s"]
 [run]
 duration = "6s"
 ramp_up = "0s"
@@ -48,6 +49,11 @@ fn clients_move_between_two_smbd_over_one_folder() {
         (&0.into(), &2.into())
     );
     assert_eq!(point["verify"]["lost"], 0);
+    let stop = &point["events"][1];
+    assert_eq!(
+        (&stop["kind"], &stop["clients"]),
+        (&"stop".into(), &0.into())
+    );
     let source = point["server_cpu"]["source"].as_str().unwrap();
     assert_eq!(source.matches("smbd (process ").count(), 2, "{source}");
 }

@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::hint;
+use std::net::SocketAddr;
 
 use smbench_model::Nanos;
 use smbench_model::kind::OpKind;
@@ -36,6 +37,8 @@ pub(super) struct ClientCalls {
     channels: u64,
     /// When events stop the server.
     stops: StopTimes,
+    /// The server's address of the connections, if it is known.
+    server: Option<SocketAddr>,
 }
 
 #[derive(Clone, Copy)]
@@ -118,7 +121,13 @@ impl ClientCalls {
             late: Vec::new(),
             channels: 0,
             stops: StopTimes::default(),
+            server: None,
         }
+    }
+
+    /// Learns with which address of the server the connections are from here on.
+    pub(super) const fn connected_to(&mut self, server: Option<SocketAddr>) {
+        self.server = server;
     }
 
     /// Learns when events stop the server.
@@ -187,15 +196,18 @@ impl ClientCalls {
         self.away -= u32::from(back.is_some());
         if !self.stops.are_none() {
             hint::cold_path();
-            self.back_at = self.back_at.max(self.stops.follow(now));
-            let since = client.waits_since();
-            back = back.or_else(|| {
-                Some(ComeBack {
-                    lost_at: self.stops.first_since(since)?,
-                    after: now.since(since),
-                    cause: BlackoutCause::Stop,
-                })
-            });
+            let ended = self.stops.follow(now);
+            if self.stops.reach(self.server) {
+                self.back_at = self.back_at.max(ended);
+                let since = client.waits_since();
+                back = back.or_else(|| {
+                    Some(ComeBack {
+                        lost_at: self.stops.first_since(since)?,
+                        after: now.since(since),
+                        cause: BlackoutCause::Stop,
+                    })
+                });
+            }
         }
         client.answered = now;
         back

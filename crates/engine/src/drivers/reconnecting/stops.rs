@@ -3,13 +3,17 @@
 //!
 //! The generator stops the server a little after the planned instant. Some clients still get an
 //! answer in that time. So the planned end of a stop, at which the server is stopped for certain,
-//! says which wait is the blackout.
+//! says which wait is the blackout. A client that is with another address of the server then has
+//! none.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use smbench_model::Nanos;
 use smbench_model::event::EventAction;
 use smbench_model::plan::Plan;
+
+use crate::smb::session::Endpoint;
 
 /// A time in which the server is stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,10 +26,16 @@ pub(super) struct ServerStop {
 
 /// The stops of a load point, in the order of their ends. Times count from the start of the load.
 #[derive(Clone, Default)]
-pub(crate) struct PlannedStops(Arc<[ServerStop]>);
+pub(crate) struct PlannedStops {
+    stops: Arc<[ServerStop]>,
+    /// The address of the server that is stopped, if it is known.
+    server: Option<SocketAddr>,
+}
 
-impl From<&Plan> for PlannedStops {
-    fn from(plan: &Plan) -> Self {
+impl PlannedStops {
+    /// Returns the stops of a plan, on a server with these addresses. Only the first one of this
+    /// machine is that of a lab server. Another host knows it as the first one.
+    pub(crate) fn of(plan: &Plan, endpoint: &Endpoint) -> Self {
         let open = plan.work.ramp_up;
         let stops = plan.work.events.iter();
         let stops = stops.filter(|event| matches!(event.action, EventAction::Stop(_)));
@@ -35,7 +45,10 @@ impl From<&Plan> for PlannedStops {
         });
         let mut stops: Vec<_> = stops.collect();
         stops.sort_by_key(|stop| stop.until);
-        Self(stops.into())
+        Self {
+            stops: stops.into(),
+            server: endpoint.here().or_else(|| endpoint.addresses().next()),
+        }
     }
 }
 
@@ -43,25 +56,37 @@ impl From<&Plan> for PlannedStops {
 #[derive(Default)]
 pub(super) struct StopTimes {
     stops: Box<[ServerStop]>,
+    server: Option<SocketAddr>,
     ended: usize,
 }
 
 impl StopTimes {
     /// Returns the stops of a load that begins at this instant.
     pub(super) fn of(planned: &PlannedStops, begin: Nanos) -> Self {
-        let stops = planned.0.iter().map(|stop| ServerStop {
+        let stops = planned.stops.iter().map(|stop| ServerStop {
             at: begin + stop.at,
             until: begin + stop.until,
         });
-        Self::new(stops.collect())
+        Self::new(stops.collect(), planned.server)
     }
 
-    pub(super) fn new(stops: Box<[ServerStop]>) -> Self {
-        Self { stops, ended: 0 }
+    pub(super) fn new(stops: Box<[ServerStop]>, server: Option<SocketAddr>) -> Self {
+        Self {
+            stops,
+            server,
+            ended: 0,
+        }
     }
 
     pub(super) fn are_none(&self) -> bool {
         self.stops.is_empty()
+    }
+
+    /// Returns whether they stop the server at the other end of a connection. They do if one of
+    /// the addresses is not known.
+    pub(super) fn reach(&self, server: Option<SocketAddr>) -> bool {
+        let both = self.server.zip(server);
+        both.is_none_or(|(stopped, server)| stopped == server)
     }
 
     /// Follows the time. Returns the end of the last stop before `now`, if there was one since the
@@ -95,7 +120,7 @@ mod tests {
             at: Nanos(at),
             until: Nanos(until),
         };
-        let mut stops = StopTimes::new(Box::new([stop(10, 20), stop(30, 40)]));
+        let mut stops = StopTimes::new(Box::new([stop(10, 20), stop(30, 40)]), None);
         assert!(!stops.are_none());
         assert_eq!(stops.follow(Nanos(19)), None);
         assert_eq!(stops.first_since(Nanos(0)), None);

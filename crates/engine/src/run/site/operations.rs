@@ -202,7 +202,7 @@ fn of_connector<C: Connector, T: Supplies>(site: &Site, connector: C, supplies: 
                 ReconnectPolicy::Never => site.plan.limits.setup,
             },
             churn: ChurnPlan::from(&*site.plan),
-            stops: PlannedStops::from(&*site.plan),
+            stops: PlannedStops::of(&site.plan, &site.endpoint),
             per_group: site
                 .plan
                 .sessions

@@ -4,6 +4,8 @@
 //! Invariant: after a failure or an interrupted wait, the stream takes no further request.
 //! A late answer could otherwise be taken for the answer to another request.
 
+use std::net::SocketAddr;
+
 use smbench_protocol::frame::{Frame, FrameError, Inbound, Payload};
 use smbench_protocol::{Credentials, DecodeError, NtStatus, ProtocolError};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -52,10 +54,14 @@ impl SessionStream {
         })
     }
 
-    /// Returns the number of the address that this connection is with, of those that clients
-    /// try in turn. Under load, the socket does not tell it.
+    /// Returns the server's address of this connection. Under load, the socket does not tell it.
+    pub(crate) fn server(&self) -> Option<SocketAddr> {
+        self.socket.of_tokio().and_then(TcpStream::peer_addr).ok()
+    }
+
+    /// Returns the number of that address, of those that clients try in turn.
     pub(crate) fn node(&self) -> Option<usize> {
-        let address = self.socket.of_tokio().and_then(TcpStream::peer_addr).ok()?;
+        let address = self.server()?;
         let mut nodes = self.endpoint.nodes().iter();
         nodes.position(|node| *node == address)
     }

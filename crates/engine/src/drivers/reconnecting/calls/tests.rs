@@ -159,7 +159,7 @@ fn a_stopped_server_is_a_blackout_for_those_who_wait_at_its_end() {
         at: after(10),
         until: after(12),
     };
-    calls.expect_stops(StopTimes::new(Box::new([stop])));
+    calls.expect_stops(StopTimes::new(Box::new([stop]), None));
     for member in [0, 1] {
         calls.sent(&call(member as u32, member, OpKind::Read));
         // The server is stopped a little later than planned.
@@ -192,7 +192,7 @@ fn a_client_that_lost_its_connection_to_a_stopped_server_is_back_once() {
         at: after(10),
         until: after(12),
     };
-    calls.expect_stops(StopTimes::new(Box::new([stop])));
+    calls.expect_stops(StopTimes::new(Box::new([stop]), None));
     calls.sent(&call(0, 0, OpKind::Read));
     let lost_at = after(11);
     calls.lose(lost_at);
@@ -209,4 +209,27 @@ fn a_client_that_lost_its_connection_to_a_stopped_server_is_back_once() {
     );
     assert_eq!(calls.back_at(0), Some(back_at));
     assert_eq!(calls.answered(0, after(15)), None);
+}
+
+/// A client that is with another address of the server when the stop ends waits for an answer as
+/// ever.
+#[test]
+fn a_stop_concerns_only_those_who_are_with_the_stopped_server() {
+    let [stopped, other] = ["127.0.0.1:445", "127.0.0.2:445"].map(|at| at.parse().unwrap());
+    let stop = |at| ServerStop {
+        at: after(at),
+        until: after(at + 2),
+    };
+    let mut calls = ClientCalls::new(1);
+    let stops = Box::new([stop(10), stop(20)]);
+    calls.expect_stops(StopTimes::new(stops, Some(stopped)));
+    calls.connected_to(Some(other));
+    calls.sent(&call(0, 0, OpKind::Read));
+    assert_eq!(calls.answered(0, after(13)), None);
+    assert_eq!(calls.back_at(0), None);
+    // The stop is over, also for one that changes to the server later.
+    calls.connected_to(Some(stopped));
+    assert_eq!(calls.answered(0, after(14)), None);
+    let back = calls.answered(0, after(23)).unwrap();
+    assert_eq!(back.cause, BlackoutCause::Stop);
 }
