@@ -168,6 +168,12 @@ impl CurveRow<'_> {
 }
 
 impl<'a> CurveRow<'a> {
+    /// Returns all passes, also those that are not valid.
+    pub(crate) fn all_passes(&self) -> impl Iterator<Item = &'a LoadPointDoc> {
+        let valid = self.passes.iter().filter(|pass| pass.valid);
+        valid.chain(&self.invalid).copied()
+    }
+
     /// Returns the operations of all passes that the workload asked for.
     pub fn asked_for(&self) -> impl Iterator<Item = &'a OpDoc> {
         self.passes.iter().flat_map(|pass| pass.asked_for())

@@ -44,6 +44,7 @@ mod csv;
 pub mod curve;
 pub mod doc;
 pub mod doubt;
+mod event_costs;
 pub mod fileio;
 pub mod find;
 mod hlog;

@@ -1,5 +1,5 @@
 //! The tables of published studies: peaks, changes from a baseline, scaling from
-//! row to row, the dip after the peak, and rankings by efficiency.
+//! row to row, the dip after the peak, rankings by efficiency, and costs of events.
 //!
 //! A curve has means over passes, and its peak is the highest valid load point. A
 //! percentage is computed from unrounded peaks and printed as a whole number. All
@@ -10,6 +10,7 @@
 mod adapter;
 mod dip;
 mod efficiency;
+mod events;
 mod headline;
 mod limits;
 mod tables;
@@ -19,6 +20,7 @@ pub use adapter::adapter;
 pub use dip::{Dip, DipVerdict};
 pub use efficiency::{Efficiency, Ranked, RankedBy, efficiency, efficiency_at_peaks, ranked};
 pub(crate) use efficiency::{cpu_of, is_mixed};
+pub use events::event_costs;
 pub use headline::headlines;
 pub use limits::{found, limit_changes, limits};
 pub use tables::{asked_for, comparison, contenders, dips, peaks, tables};

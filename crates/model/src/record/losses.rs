@@ -266,11 +266,11 @@ impl DataFaults {
         }
     }
 
-    /// Adds the faults that other clients found.
+    /// Adds the faults that other clients found. A sum of what a file says may be too large.
     pub const fn merge(&mut self, other: &Self) {
-        self.lost += other.lost;
-        self.doubled += other.doubled;
-        self.torn += other.torn;
+        self.lost = self.lost.saturating_add(other.lost);
+        self.doubled = self.doubled.saturating_add(other.doubled);
+        self.torn = self.torn.saturating_add(other.torn);
     }
 }
 

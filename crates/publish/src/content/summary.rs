@@ -1,10 +1,11 @@
-//! The first section of a report: the answer in sentences, a plot for each profile, and
-//! the peaks.
+//! The first section of a report: the answer in sentences, the costs of events, a plot for each
+//! profile, and the peaks.
 
 use smbench_report::doc::{OutcomeDoc, RunDoc, SoakDoc};
 use smbench_report::names::said_once;
 use smbench_report::published::{
-    Contender, adapter, contenders, dips, efficiency_at_peaks, found, headlines, limits, peaks,
+    Contender, adapter, contenders, dips, efficiency_at_peaks, event_costs, found, headlines,
+    limits, peaks,
 };
 use smbench_report::study::Study;
 use smbench_report::table::Table;
@@ -27,6 +28,15 @@ pub(super) fn section(study: &Study, profiles: &[ProfileContent<'_>]) -> Section
     let soaks = whole().flat_map(soaks);
     section.list(answers.chain(found).chain(soaks).collect());
     section.list(unfinished(study));
+    for profile in whole() {
+        let costs = event_costs(study, profile.number);
+        costs.into_iter().for_each(|table| {
+            section.table(Table {
+                title: format!("{}: {}", profile.name, table.title),
+                ..table
+            });
+        });
+    }
     let measured = || whole().filter(|profile| !profile.servers.is_empty());
     for profile in measured().filter(|profile| !profile.has_one_point()) {
         section.plot(curves::height_plot(profile, &profile.stem, |_| true));

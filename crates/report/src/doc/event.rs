@@ -195,7 +195,7 @@ impl EventDoc {
         }
     }
 
-    /// Adds up the events of all parts. The parts of a run have the same events.
+    /// Adds up the events of all parts of a run, or of all passes. They have the same events.
     pub(crate) fn merged<'a>(parts: impl Iterator<Item = &'a [Self]>) -> Vec<Self> {
         let mut unplanned: Option<Self> = None;
         let mut planned: Vec<Self> = Vec::new();
@@ -218,10 +218,12 @@ impl EventDoc {
         unplanned.into_iter().chain(planned).collect()
     }
 
-    /// Adds the same event of another part of the clients.
+    /// Adds the same event of another part of the clients, or of another pass.
     pub(crate) fn add(&mut self, other: &Self) {
-        self.clients += other.clients;
-        self.clients_away += other.clients_away;
+        // A sum of what a file says may be too large.
+        let add = |own: &mut u64, other: u64| *own = own.saturating_add(other);
+        add(&mut self.clients, other.clients);
+        add(&mut self.clients_away, other.clients_away);
         self.away_ns_max = self.away_ns_max.max(other.away_ns_max);
         let parts = [&self.blackout_hdr, &other.blackout_hdr]
             .into_iter()
@@ -233,18 +235,21 @@ impl EventDoc {
             (Some(one), Some(two)) => Some(one.max(two)),
             _ => None,
         };
-        self.handles_kept += other.handles_kept;
-        self.handles_lost += other.handles_lost;
-        self.caching_kept += other.caching_kept;
-        self.caching_lost += other.caching_lost;
-        self.locks_kept += other.locks_kept;
-        self.locks_lost += other.locks_lost;
+        add(&mut self.handles_kept, other.handles_kept);
+        add(&mut self.handles_lost, other.handles_lost);
+        add(&mut self.caching_kept, other.caching_kept);
+        add(&mut self.caching_lost, other.caching_lost);
+        add(&mut self.locks_kept, other.locks_kept);
+        add(&mut self.locks_lost, other.locks_lost);
         for (status, count) in &other.handles_lost_by {
-            *self.handles_lost_by.entry(status.clone()).or_default() += count;
+            add(
+                self.handles_lost_by.entry(status.clone()).or_default(),
+                *count,
+            );
         }
-        self.requests_repeated += other.requests_repeated;
-        self.operations_failed += other.operations_failed;
-        self.channels_lost += other.channels_lost;
+        add(&mut self.requests_repeated, other.requests_repeated);
+        add(&mut self.operations_failed, other.operations_failed);
+        add(&mut self.channels_lost, other.channels_lost);
         for failure in &other.failures {
             self.add_failure(failure);
         }
@@ -259,7 +264,7 @@ impl EventDoc {
     fn add_failure(&mut self, failure: &FailureDoc) {
         let mut known = self.failures.iter_mut();
         match known.find(|known| known.is_same_cause(failure)) {
-            Some(known) => known.count += failure.count,
+            Some(known) => known.count = known.count.saturating_add(failure.count),
             None => self.failures.push(failure.clone()),
         }
     }

@@ -1,6 +1,7 @@
-//! The answer of a study in sentences: which server is faster, by how much, and how
-//! certain that is.
+//! The answer of a study in sentences: what its events cost, which server is faster, by how
+//! much, and how certain that is.
 
+use super::events::event_sentences;
 use super::tables::contenders;
 use super::{Contender, CurvePoint};
 use crate::change::{CONFIDENCE, Change, Noise};
@@ -31,8 +32,9 @@ struct Answering<'a> {
 #[must_use]
 pub fn headlines(study: &Study, profile: usize) -> Vec<String> {
     let name = plain(study.doc.profile_name(profile));
-    let sentences = sentences(study, profile).into_iter();
-    sentences
+    let of_events = event_sentences(study, profile).into_iter();
+    of_events
+        .chain(sentences(study, profile))
         .map(|sentence| format!("{name}: {sentence}"))
         .collect()
 }

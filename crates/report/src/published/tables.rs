@@ -6,7 +6,8 @@ pub use dips::dips;
 
 use super::words::{versus, whole_change};
 use super::{
-    Contender, CurvePoint, adapter, efficiency_at_peaks, limit_changes, limits, percentages,
+    Contender, CurvePoint, adapter, efficiency_at_peaks, event_costs, limit_changes, limits,
+    percentages,
 };
 use crate::change::{Change, ConfidenceInterval, Noise};
 use crate::doubt::Doubt;
@@ -16,9 +17,9 @@ use crate::study::{ComparisonDoc, ComparisonKind, Study, StudyServerDoc};
 use crate::table::{Cell, Column, Table};
 use crate::units;
 
-/// Returns all tables of a study, profile by profile: the peaks, the dips, the
-/// efficiency at the peaks, and the comparisons of the study. Then the limits that its
-/// searches have found.
+/// Returns all tables of a study, profile by profile: the costs of events, the peaks, the
+/// dips, the efficiency at the peaks, and the comparisons of the study. Then the limits that
+/// its searches have found.
 #[must_use]
 pub fn tables(study: &Study) -> Vec<Table> {
     let mut tables: Vec<_> = adapter(study).into_iter().collect();
@@ -28,11 +29,8 @@ pub fn tables(study: &Study) -> Vec<Table> {
         let contenders = contenders(study, at);
         let measured = contenders.iter().filter(|of| !of.points.is_empty());
         let measured: Vec<_> = measured.cloned().collect();
-        if measured.is_empty() {
-            continue;
-        }
-        let mut of_profile = Vec::new();
-        if !is_in_adapter {
+        let mut of_profile: Vec<_> = event_costs(study, at).into_iter().collect();
+        if !measured.is_empty() && !is_in_adapter {
             let mut peaks = peaks(&measured);
             // Documents that were not planned together have one profile each.
             if !study.doc.command.is_empty() {
@@ -41,9 +39,11 @@ pub fn tables(study: &Study) -> Vec<Table> {
             of_profile.push(peaks);
             of_profile.extend(dips(&measured));
         }
-        of_profile.extend(efficiency_at_peaks(study, at));
-        let comparisons = study.doc.comparisons.iter();
-        of_profile.extend(comparisons.map(|part| asked_for(study, at, part)));
+        if !measured.is_empty() {
+            of_profile.extend(efficiency_at_peaks(study, at));
+            let comparisons = study.doc.comparisons.iter();
+            of_profile.extend(comparisons.map(|part| asked_for(study, at, part)));
+        }
         for table in &mut of_profile {
             if study.doc.profiles.len() > 1 {
                 table.title = format!("{profile}: {}", table.title);

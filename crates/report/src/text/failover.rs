@@ -2,12 +2,11 @@
 
 use std::cmp::Reverse;
 
-use smbench_model::contents::Verify;
-use smbench_model::files::Scope;
 use smbench_model::record::{FinalRead, OperationFailure};
 
 use crate::curve::total;
-use crate::doc::{EventDoc, InBlackoutDoc, LoadPointDoc, OpDoc, RunDoc, WorkloadDoc};
+use crate::doc::{EventDoc, InBlackoutDoc, LoadPointDoc, OpDoc, RunDoc};
+use crate::event_costs::{self, cells, finds_lost_writes, name};
 use crate::latency::{LatencyDoc, pool};
 use crate::table::{Cell, Column, Table};
 use crate::units::{self, counted, plain};
@@ -18,52 +17,43 @@ use super::remarks::cause;
 #[must_use]
 pub fn failover(doc: &RunDoc) -> Option<Table> {
     let points = doc.load_points.iter();
-    let rows = points.flat_map(|point| point.events.iter().map(|event| row(point, event)));
+    let rows = points.flat_map(|point| {
+        let events = point.events.iter();
+        events.map(move |event| row(doc, point, event))
+    });
     let rows: Vec<_> = rows.collect();
     if rows.is_empty() {
         return None;
     }
-    let columns = vec![
-        Column::number("clients"),
-        Column::text("event"),
-        Column::number("lost"),
-        Column::number("away"),
-        Column::number("p50"),
-        Column::number("p99"),
-        Column::number("max"),
-        Column::number("as before"),
-        Column::number("kept"),
-        Column::number("lost"),
-        Column::number("repeated"),
-        Column::number("failed"),
-    ];
-    let mut table = Table::of(
-        "events: clients, blackouts, handles, requests",
-        columns,
-        rows,
-    );
+    let mut columns = places(doc);
+    columns.push(Column::text("event"));
+    columns.extend(event_costs::columns());
+    let title = "events: clients, blackouts, handles, requests";
+    let mut table = Table::of(title, columns, rows);
     table.notes = notes(doc);
     Some(table)
 }
 
-fn row(point: &LoadPointDoc, event: &EventDoc) -> Vec<Cell> {
-    let blackout = event.blackout_ns.as_ref();
-    let time =
-        |of: fn(&LatencyDoc) -> u64| Cell::latency(blackout.map(|blackout| of(blackout) as f64));
-    vec![
-        Cell::load(if point.valid { "" } else { "! " }, point.load()),
-        Cell::from(name(event)),
-        Cell::count(event.clients),
-        Cell::count(event.clients_away),
-        time(|blackout| blackout.p50),
-        time(|blackout| blackout.p99),
-        time(|blackout| blackout.max),
-        Cell::of(event.recovery_s, units::seconds),
-        Cell::count(event.handles_kept),
-        Cell::count(event.handles_lost),
-        Cell::count(event.requests_repeated),
-        Cell::count(event.operations_failed),
-    ]
+fn row(doc: &RunDoc, point: &LoadPointDoc, event: &EventDoc) -> Vec<Cell> {
+    let mut row = place(doc, point);
+    row.push(Cell::from(name(event)));
+    row.extend(cells(event));
+    row
+}
+
+/// Returns the columns of [`place`].
+fn places(doc: &RunDoc) -> Vec<Column> {
+    let pass = (doc.passes() > 1).then(|| Column::number("pass"));
+    let clients = [Column::number("clients")].into_iter();
+    clients.chain(pass).collect()
+}
+
+/// Returns the load, and the pass if there are several.
+fn place(doc: &RunDoc, point: &LoadPointDoc) -> Vec<Cell> {
+    let mark = if point.valid { "" } else { "! " };
+    let pass = (doc.passes() > 1).then(|| Cell::count(point.repeat.into()));
+    let load = [Cell::load(mark, point.load())].into_iter();
+    load.chain(pass).collect()
 }
 
 /// Returns the latencies of each load point with the operations that were in a blackout, and
@@ -76,11 +66,8 @@ pub fn blackouts(doc: &RunDoc) -> Option<Table> {
     });
     let points: Vec<_> = points.collect();
     let is_paced = points.iter().any(|(_, late)| late.response_hdr.is_some());
-    let mut columns = vec![
-        Column::number("clients"),
-        Column::text("operations"),
-        Column::number("count"),
-    ];
+    let mut columns = places(doc);
+    columns.extend([Column::text("operations"), Column::number("count")]);
     let times: &[&str] = if is_paced {
         &["service", "response"]
     } else {
@@ -92,11 +79,8 @@ pub fn blackouts(doc: &RunDoc) -> Option<Table> {
     let rows = points.into_iter().flat_map(|(point, late)| {
         let rows = with_and_without(point, late);
         rows.map(|(name, count, times)| {
-            let mut row = vec![
-                Cell::load(if point.valid { "" } else { "! " }, point.load()),
-                Cell::from(name),
-                Cell::count(count),
-            ];
+            let mut row = place(doc, point);
+            row.extend([Cell::from(name), Cell::count(count)]);
             let [service, response] = times;
             for times in std::iter::once(service).chain(is_paced.then_some(response)) {
                 let of = |of: fn(LatencyDoc) -> u64| times.map(|times| of(times) as f64);
@@ -125,22 +109,6 @@ fn with_and_without(
         ("all", count, all),
         ("outside", count.saturating_sub(late.count), others),
     ]
-}
-
-/// Returns the event as a short name: `30s drop 100%`.
-fn name(event: &EventDoc) -> String {
-    /// Longer commands are cut.
-    const WIDTH_MAX: usize = 24;
-    let Some(written) = &event.event else {
-        return plain(&event.kind);
-    };
-    let short = written.strip_prefix("at ").unwrap_or(written);
-    let short = plain(&short.replacen(':', "", 1));
-    if short.chars().count() <= WIDTH_MAX {
-        return short;
-    }
-    let start: String = short.chars().take(WIDTH_MAX - 3).collect();
-    format!("{start}...")
 }
 
 /// Returns what the columns do not say: handles that were lost, by the server's answer, locks, and
@@ -267,23 +235,4 @@ pub fn failover_in_brief(doc: &RunDoc) -> Option<String> {
     let others = others.filter(|(count, _)| *count > 0);
     parts.extend(others.map(|(count, what)| counted(count, what)));
     Some(parts.join(", "))
-}
-
-/// Returns whether lost writes would have been found: in reads of private files, by the clients
-/// that write to them, under load or after it.
-fn finds_lost_writes(doc: &RunDoc) -> bool {
-    let plan = &doc.plan;
-    let is_able = |verify, of: &WorkloadDoc| {
-        verify == Verify::ReadBack && of.scope == Scope::Private && of.readers_percent.is_none()
-    };
-    let any_is_able = match &plan.populations[..] {
-        [] | [_] => is_able(plan.verify, &plan.workload),
-        several => several.iter().any(|one| is_able(one.verify, &one.workload)),
-    };
-    let is_read_after = |point: &LoadPointDoc| {
-        let read = point.verification.and_then(|reads| reads.final_read);
-        read.is_some_and(|read| read.checked > 0)
-    };
-    let mut points = doc.load_points.iter();
-    points.any(|point| any_is_able && point.has_verified() || is_read_after(point))
 }

@@ -168,10 +168,10 @@ impl EventValue {
             }
             Self::Writes(fault) => {
                 let found = |pass: &LoadPointDoc| pass.verify.map(|found| fault.of(&found));
-                let found: Option<Vec<_>> = passes(row).map(found).collect();
+                let found: Option<Vec<_>> = row.all_passes().map(found).collect();
                 let found = total(found?.into_iter());
                 // Where nothing was read, nothing can be found.
-                let is_known = found > 0 || passes(row).all(LoadPointDoc::has_verified);
+                let is_known = found > 0 || row.all_passes().all(LoadPointDoc::has_verified);
                 is_known.then_some(found as f64)
             }
             Self::LostHandles => Some(total(events(row).map(|event| event.handles_lost)) as f64),
@@ -200,17 +200,13 @@ impl EventValue {
     }
 }
 
-fn passes<'a>(row: &'a CurveRow<'_>) -> impl Iterator<Item = &'a LoadPointDoc> {
-    let valid = row.passes.iter().filter(|pass| pass.valid);
-    valid.chain(&row.invalid).copied()
-}
-
-fn events<'a>(row: &'a CurveRow<'_>) -> impl Iterator<Item = &'a EventDoc> {
-    passes(row).flat_map(|pass| &pass.events)
+fn events<'a>(row: &CurveRow<'a>) -> impl Iterator<Item = &'a EventDoc> {
+    row.all_passes().flat_map(|pass| &pass.events)
 }
 
 /// Returns the number of clients that did not come back.
 fn open_blackouts(row: &CurveRow<'_>) -> u64 {
     let away = total(events(row).map(|event| event.clients_away));
-    away.max(total(passes(row).map(|pass| pass.dropouts.len() as u64)))
+    let dropouts = row.all_passes().map(|pass| pass.dropouts.len() as u64);
+    away.max(total(dropouts))
 }

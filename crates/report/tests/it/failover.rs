@@ -17,10 +17,12 @@ use smbench_model::record::{
 use smbench_model::workload::Requests;
 use smbench_protocol::NtStatus;
 use smbench_report::doc::RunDoc;
+use smbench_report::published::{headlines, tables};
+use smbench_report::study::{Study, StudyDoc};
 use smbench_report::table::Table;
 use smbench_report::{Threshold, text};
 
-use crate::samples::{book, document, point, run};
+use crate::samples::{book, document, point, result, run, study_doc};
 
 const MILLISECOND: u64 = 1_000_000;
 
@@ -176,6 +178,94 @@ fn a_second_table_and_a_sentence_say_what_events_cost() {
     );
     assert!(text::to_markdown(&doc, None).contains("2s drop 100%"));
     assert!(text::failover(&document(&run(vec![point(1, 1, 4)]))).is_none());
+}
+
+/// Returns a study of two servers with the same events. One had two passes, in which clients lost
+/// their connections, and the other one pass, in which none did.
+fn study_of_events() -> Study {
+    let with = |blackout: Option<Nanos>| {
+        let mut point = point(4, 1, 1000);
+        point.events = cut().events;
+        if let Some(blackout) = blackout {
+            book(&mut point.ops, Phase::Window, |ops| {
+                let losses = ops.losses_mut(Some(0));
+                losses.clients = 1;
+                losses.came_back(blackout);
+            });
+        }
+        document(&run_of(vec![point]))
+    };
+    let mut slow = document(&run_of(vec![cut()])).as_pass(1);
+    slow.load_points[0].valid = false;
+    let quick = with(Some(Nanos(50 * MILLISECOND))).as_pass(2);
+    let both = RunDoc::pooled(vec![slow, quick]).unwrap();
+    Study {
+        doc: StudyDoc {
+            load_points: vec![4],
+            passes: 2,
+            ..study_doc(&["one smbd", "two smbd"])
+        },
+        calibration: None,
+        unread: Vec::new(),
+        set_aside: None,
+        results: vec![result(0, 0, both), result(1, 0, with(None))],
+    }
+}
+
+/// Blackouts of passes are merged, also of one that is not valid.
+#[test]
+fn a_study_says_first_what_each_event_costs() {
+    let study = study_of_events();
+    let tables = tables(&study);
+    let titles: Vec<_> = tables.iter().map(|table| &table.title[..]).collect();
+    let first = ["what each event costs", "peak, and response time there"];
+    assert_eq!(titles[..2], first);
+    let rows = tables[0].rows.iter();
+    let rows: Vec<Vec<_>> = rows
+        .map(|row| row.iter().map(|cell| &cell.text[..]).collect())
+        .collect();
+    let cut = [
+        "! 2s drop 100%",
+        "one smbd",
+        "5",
+        "1",
+        "100 ms",
+        "300 ms",
+        "300 ms",
+        "0 s",
+        "2",
+        "2",
+        "3",
+        "1",
+        "1",
+        "0",
+        "0",
+    ];
+    assert_eq!(rows[0], cut);
+    let unharmed = ["2s drop 100%", "two smbd", "0", "0", "-"];
+    assert_eq!(rows[1][..5], unharmed);
+    assert_eq!(rows[1][12..], ["-"; 3]);
+    let places: Vec<_> = rows.iter().map(|row| &row[..2]).collect();
+    let exec = "5s exec ./failover.sh...";
+    let invalid = format!("! {exec}");
+    assert_eq!(places[2], [&invalid[..], "one smbd"]);
+    assert_eq!(places[3], [exec, "two smbd"]);
+    let answers = headlines(&study, 0);
+    let expected = [
+        "file-server: 2s drop 100%: blackouts of at most 300 ms with one smbd, none with two smbd; \
+         1 of 5 clients did not come back with one smbd; 1 lost write with one smbd.",
+        "file-server: 5s exec ./failover.sh...: no blackouts.",
+    ];
+    assert_eq!(answers[..2], expected);
+    // The table of a server has a row for each pass.
+    let passes = text::failover(&study.results[0].run).unwrap();
+    assert_eq!(passes.columns[1].name, "pass");
+    let passes = passes.rows.iter();
+    let passes: Vec<_> = passes
+        .map(|row| [1, 2, 3].map(|column| Table::cell(row, column).to_owned()))
+        .collect();
+    assert_eq!(passes[0], ["1", "2s drop 100%", "4"]);
+    assert_eq!(passes[2], ["2", "2s drop 100%", "1"]);
 }
 
 #[test]

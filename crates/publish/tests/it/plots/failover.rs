@@ -1,6 +1,6 @@
 //! Load points with events.
 
-use smbench_publish::report;
+use smbench_publish::{report, to_markdown};
 use smbench_report::doc::EventDoc;
 
 use super::plot;
@@ -66,4 +66,17 @@ fn plots_over_time_have_a_line_with_a_label_for_each_event() {
             .plots()
             .all(|plot| !plot.name.ends_with("time-events"))
     );
+}
+
+#[test]
+fn what_events_cost_comes_before_the_peaks() {
+    let mut measured = point(8, 1, 300.0, 400_000);
+    measured.events = vec![event("at 3s: drop 100%", Some(3.0))];
+    let text = to_markdown(&report(&study(&[("NAS", run(vec![measured]))])));
+    let at = |part: &str| {
+        let found = text.find(part);
+        found.unwrap_or_else(|| panic!("no {part} in {text}"))
+    };
+    assert!(at("**file-server: what each event costs**") < at("**file-server: peaks**"));
+    assert!(at("| 3s drop 100% | NAS | 4 | 0 | - |") < at("**file-server: peaks**"));
 }
