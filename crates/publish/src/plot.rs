@@ -19,6 +19,7 @@ mod palette;
 mod png;
 mod svg;
 
+use axis::AxisRange;
 pub use axis::{Axis, Quantity};
 pub use png::{PngError, Rasterizer};
 pub use smbench_report::doubt::Doubt;
@@ -141,6 +142,13 @@ impl Plot {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.lines.iter().all(|line| line.points.is_empty())
+    }
+
+    /// Returns a frame that contains all points and marks.
+    fn x_frame(&self) -> AxisRange {
+        let marks = self.marks.iter().map(|mark| mark.x);
+        let points = self.points().map(|point| point.x);
+        self.x.frame(points.chain(marks))
     }
 
     /// Returns all points that can be drawn.

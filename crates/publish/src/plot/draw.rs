@@ -15,7 +15,7 @@ use plotters::series::LineSeries;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{Color, FontFamily, FontStyle, IntoFont, RGBColor, TRANSPARENT, TextStyle};
 
-use super::events::draw_marks;
+use super::events::MarkLabels;
 use super::marker::{Filling, Marker, Surround};
 use super::palette::{self, AXIS, GRID, INK};
 use super::{Doubt, Line, Plot, PlotPoint, PlotWidth, PointValidity};
@@ -31,12 +31,15 @@ const MARGIN: i32 = 10;
 /// Pixels for the labels and the title of the vertical axis.
 const Y_LABELS: i32 = 78;
 const X_LABELS: i32 = 50;
+/// Pixels on both sides of the axes.
+pub(super) const LEFT_MARGIN: i32 = MARGIN / 2 + Y_LABELS;
+pub(super) const RIGHT_MARGIN: i32 = 4 * MARGIN;
 /// Sizes of text, in pixels.
 const TITLE_SIZE: i32 = 17;
 pub(super) const TEXT_SIZE: i32 = 16;
 /// Width of an average letter as a share of the text's size. Most fonts are
 /// slightly narrower, so a text that fits by this figure fits in them.
-const LETTER: f64 = 0.56;
+pub(super) const LETTER: f64 = 0.56;
 /// Highest number of points at which every point of a line has a marker.
 const MARKERS_MAX: usize = 16;
 const MARKER_RADIUS: i32 = 4;
@@ -61,7 +64,8 @@ type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
 /// Draws a plot with its title and legend.
 pub(super) fn draw(plot: &Plot, width: PlotWidth) -> Result<Drawing, DrawError> {
-    let chart_height = width.chart_height();
+    let labels = MarkLabels::of(plot, width.pixels());
+    let chart_height = width.chart_height() + labels.height();
     let width = width.pixels();
     let title = wrapped(&plot.title, letters(width - 2 * MARGIN, TITLE_SIZE));
     let legend = Legend::of(plot, width);
@@ -81,7 +85,7 @@ pub(super) fn draw(plot: &Plot, width: PlotWidth) -> Result<Drawing, DrawError> 
             let style = text(TITLE_SIZE, INK, FontStyle::Bold);
             top.draw(&Text::new(line, (MARGIN * FINE, y * FINE), style))?;
         }
-        let places = chart(plot, &middle)?;
+        let places = chart(plot, labels, &middle)?;
         legend.draw(&bottom)?;
         root.present()?;
         places
@@ -94,18 +98,19 @@ pub(super) fn draw(plot: &Plot, width: PlotWidth) -> Result<Drawing, DrawError> 
 }
 
 /// Draws axes and lines; returns the positions of their points.
-fn chart(plot: &Plot, area: &Area<'_>) -> Result<Vec<Vec<(i32, i32)>>, DrawError> {
-    let marks = plot.marks.iter().map(|mark| mark.x);
-    let x = plot
-        .x
-        .frame(plot.points().map(|point| point.x).chain(marks));
+fn chart(
+    plot: &Plot,
+    labels: MarkLabels,
+    area: &Area<'_>,
+) -> Result<Vec<Vec<(i32, i32)>>, DrawError> {
+    let x = plot.x_frame();
     let ends = |point: &PlotPoint| [point.y, point.spread.map_or(point.y, |(_, high)| high)];
     let y = plot.y.frame(plot.points().flat_map(ends));
     let titles = (x.title.clone(), y.title.clone());
     let mut chart = ChartBuilder::on(area)
-        .margin_right(4 * MARGIN * FINE)
-        .margin_left(MARGIN / 2 * FINE)
-        .margin_top(MARGIN * FINE)
+        .margin_right(RIGHT_MARGIN * FINE)
+        .margin_left((LEFT_MARGIN - Y_LABELS) * FINE)
+        .margin_top((MARGIN + labels.height()) * FINE)
         .x_label_area_size(X_LABELS * FINE)
         .y_label_area_size(Y_LABELS * FINE)
         .build_cartesian_2d(x, y)?;
@@ -121,7 +126,7 @@ fn chart(plot: &Plot, area: &Area<'_>) -> Result<Vec<Vec<(i32, i32)>>, DrawError
         .y_desc(titles.1)
         .draw()?;
 
-    draw_marks(&plot.marks, &mut chart)?;
+    labels.draw(&mut chart)?;
     let place = |point: &PlotPoint| (point.x, point.y);
     for line in &plot.lines {
         let colour = palette::line(line.style);
