@@ -4,7 +4,7 @@
 //! load has ended and all sessions are still there. So no set-up is among them, nothing is read
 //! under load, and the server must have counted what was sent. Each process of smbd adds what
 //! it counted to the profile once in a second, so a profile is read after that time.
-//! Not here: what the generator counted, and when readings are made (`run/point/counting.rs`).
+//! Not here: what the generator counted, and when readings are made (`run/point/cpu_reader.rs`).
 
 pub(super) mod metrics;
 mod smbstatus;
