@@ -66,3 +66,30 @@ fn by_port(transport: &str, ports: [u16; 2], known: &[(u16, &str)]) -> String {
         None => format!("{transport} port {}", ports[0].min(ports[1])),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_smb_has_the_name_of_its_protocol() {
+        for (start, ports, name) in [
+            // The record mark of a call.
+            (&[0x80, 0, 0, 0x28][..], [800, 2049], "NFS"),
+            (&[0x16, 3, 1, 2, 0], [50_000, 8443], "TLS"),
+            (&[], [443, 50_000], "TLS"),
+            (b"SSH-2.0-", [50_000, 2222], "SSH"),
+            (&[1, 2], [50_001, 50_000], "TCP port 50000"),
+        ] {
+            assert_eq!(tcp_protocol(start, ports), name);
+        }
+        for (payload, ports, name) in [
+            (&[0xc3, 0, 0, 0, 1][..], [50_000, 4433], "QUIC"),
+            (&[0x43], [50_000, 443], "QUIC"),
+            (&[0x43], [50_000, 53], "DNS"),
+            (&[], [800, 2049], "NFS"),
+        ] {
+            assert_eq!(udp_protocol(payload, ports), name);
+        }
+    }
+}

@@ -272,10 +272,11 @@ fn a_file_may_end_anywhere() {
 
 #[test]
 fn what_is_no_capture_gets_one_line() {
-    let damaged = {
-        let mut file = pcap(1, &fixture(COMPOUNDS));
-        file.truncate(60);
-        let at = 24 + 8;
+    // The length of a frame behind this many others is too large.
+    let damaged = |behind: usize| {
+        let packets = fixture(COMPOUNDS);
+        let mut file = pcap(1, &packets[..=behind]);
+        let at = pcap(1, &packets[..behind]).len() + 8;
         file[at..at + 4].copy_from_slice(&u32::MAX.to_le_bytes());
         file
     };
@@ -309,8 +310,12 @@ fn what_is_no_capture_gets_one_line() {
             "test.pcap is damaged after frame 0: it ends in its header",
         ),
         (
-            damaged,
+            damaged(0),
             "test.pcap is damaged after frame 0: a block claims to have more than 16 MiB",
+        ),
+        (
+            damaged(3),
+            "test.pcap is damaged after frame 3: a block claims to have more than 16 MiB",
         ),
         (
             pcap(1, &[]),
@@ -321,6 +326,24 @@ fn what_is_no_capture_gets_one_line() {
         let said = read(&file).unwrap_err().to_string();
         assert_eq!(said, expected);
     }
+}
+
+#[test]
+fn a_message_that_is_not_as_specified_is_told_by_its_frame() {
+    /// Place of NextCommand behind the length of the message.
+    const NEXT: usize = 4 + 20;
+    let mut packets = fixture(COMPOUNDS);
+    let is_compound = |packet: &Packet| {
+        let payload = packet.tcp_payload();
+        payload.get(4..8) == Some(&b"\xFESMB"[..]) && payload[NEXT..NEXT + 4] != [0; 4]
+    };
+    let at = packets.iter().position(is_compound).unwrap();
+    let packet = &mut packets[at];
+    let from = packet.bytes.len() - packet.tcp_payload().len() + NEXT;
+    packet.bytes[from..from + 4].copy_from_slice(&12_u32.to_le_bytes());
+    let unreadable = of(&packets).unreadable;
+    assert_eq!(unreadable.malformed_messages, 1);
+    assert_eq!(unreadable.malformed_frame, Some(at as u64 + 1));
 }
 
 /// The packets of all connections come in turn: each is in the middle of its messages
