@@ -112,7 +112,7 @@ pub fn event_costs(study: &Study, profile: usize) -> Option<Table> {
         "lost, away: clients that were interrupted, and those of them that did not come back"
             .to_owned(),
         "p50, p99, max: blackouts of the clients of all passes".to_owned(),
-        "as before: time until 95 % of the throughput before, in the slowest pass".to_owned(),
+        "as before: time until 95 % of the throughput before, in the slowest pass; -: not in the window".to_owned(),
         "kept, lost: handles; repeated, failed: requests without an answer".to_owned(),
     ];
     let is_invalid = costs.iter().any(|cost| !cost.is_valid);
