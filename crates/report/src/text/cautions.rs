@@ -109,16 +109,18 @@ fn found(doc: &RunDoc) -> Vec<Caution> {
     KINDS.iter().filter_map(caution).collect()
 }
 
-/// Names load points: `at 4 clients`, `at 1, 8 to 16 clients`, `at all load points`, `at 9
+/// Names valid load points: `at 4 clients`, `at 1, 8 to 16 clients`, `at all load points`, `at 9
 /// of 16 points`.
 pub(super) fn places(points: &[&LoadPointDoc], all: &[LoadPointDoc]) -> String {
     let these = points.iter().map(|point| point.load());
     let these = these.sorted().dedup().collect_vec();
+    let is_any_invalid = all.iter().any(|point| !point.valid);
     let all = all.iter().filter(|point| point.valid);
     let all = all.map(LoadPointDoc::load).sorted().dedup();
     let all = all.collect_vec();
     if these.len() > 1 && these == all {
-        return "at all load points".to_owned();
+        let valid = if is_any_invalid { "valid " } else { "" };
+        return format!("at all {valid}load points");
     }
     let is_next = |one: &Load, other: &Load| {
         let at = all.iter().position(|load| load == one);

@@ -334,6 +334,23 @@ fn a_rate_that_was_not_reached_is_said_below_the_table() {
     );
 }
 
+/// A load point that is not valid has a reason of its own, so it is not among all.
+#[test]
+fn a_rate_is_not_called_reached_at_load_points_that_are_not_valid() {
+    let at = |clients| {
+        let mut point = point(clients, 1, 400);
+        (point.punctuality.due, point.punctuality.answered) = (10_000, 10_000);
+        point
+    };
+    let mut record = run(vec![at(4), at(8), at(16)]);
+    record.plan.only_mut().load = rate("1000");
+    let mut doc = document(&record);
+    assert_eq!(text::rate_remarks(&doc), ["rate reached at all load points"]);
+    doc.load_points[2].valid = false;
+    let of_valid = "rate reached at all valid load points";
+    assert_eq!(text::rate_remarks(&doc), [of_valid]);
+}
+
 /// A short stall at the end of a window leaves operations unsent, but the rate is
 /// not missed.
 #[test]
