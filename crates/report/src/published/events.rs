@@ -47,6 +47,8 @@ struct EventCost<'a> {
     is_valid: bool,
     /// Whether wrong data would have been found.
     is_verified: bool,
+    /// Whether clients come back. The blackouts of those that drop out are not counted.
+    comes_back: bool,
     event: EventDoc,
 }
 
@@ -54,6 +56,12 @@ impl EventCost<'_> {
     /// Returns the event as it was asked for.
     fn asked_for(&self) -> Option<&str> {
         self.event.event.as_deref()
+    }
+
+    /// Returns whether it is known that the event interrupted no client.
+    fn is_harmless(&self) -> bool {
+        // A load point whose event failed, or that ended before it, is not valid.
+        self.comes_back && self.is_valid && self.event.clients == 0
     }
 
     fn wrong(&self) -> [Cell; 3] {
@@ -70,6 +78,7 @@ fn costs(study: &Study, profile: usize) -> Vec<EventCost<'_>> {
     let results = study.of_profile(profile);
     for result in results.filter(|result| result.run.find.is_none()) {
         let is_verified = finds_lost_writes(&result.run);
+        let comes_back = result.run.plan.sessions.reconnect_s.is_some();
         for row in Curve::of(&result.run.load_points).rows {
             let events = EventDoc::merged(row.all_passes().map(|pass| &pass.events[..]));
             costs.extend(events.into_iter().map(|event| EventCost {
@@ -77,6 +86,7 @@ fn costs(study: &Study, profile: usize) -> Vec<EventCost<'_>> {
                 load: row.load(),
                 is_valid: row.invalid.is_empty(),
                 is_verified,
+                comes_back,
                 event,
             }));
         }
@@ -112,7 +122,7 @@ pub fn event_costs(study: &Study, profile: usize) -> Option<Table> {
         "lost, away: clients that were interrupted, and those of them that did not come back"
             .to_owned(),
         "p50, p99, max: blackouts of the clients of all passes".to_owned(),
-        "as before: time until 95 % of the throughput before, in the slowest pass; -: not in the window".to_owned(),
+        "as before: time until 95 % of the throughput before, in the slowest pass; -: not before the next event, or not known".to_owned(),
         "kept, lost: handles; repeated, failed: requests without an answer".to_owned(),
     ];
     let is_invalid = costs.iter().any(|cost| !cost.is_valid);
@@ -153,7 +163,7 @@ fn sentence(costs: &[EventCost<'_>]) -> Option<String> {
                 let longest = latency(times.max as f64);
                 blackouts.push(format!("{longest} with {server}"));
             }
-            None if event.clients == 0 => without.push(server.clone()),
+            None if of_server.iter().all(EventCost::is_harmless) => without.push(server.clone()),
             None => {}
         }
         if event.clients_away > 0 {
@@ -174,7 +184,7 @@ fn sentence(costs: &[EventCost<'_>]) -> Option<String> {
         let none = (!without.is_empty()).then(|| format!("none with {}", listed(&without)));
         blackouts.extend(none);
         parts.push(format!("blackouts of at most {}", blackouts.join(", ")));
-    } else if costs.iter().all(|cost| cost.event.clients == 0) {
+    } else if costs.iter().all(EventCost::is_harmless) {
         parts.push("no blackouts".to_owned());
     } else if !without.is_empty() {
         parts.push(format!("no blackouts with {}", listed(&without)));

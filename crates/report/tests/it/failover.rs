@@ -254,7 +254,8 @@ fn a_study_says_first_what_each_event_costs() {
     let expected = [
         "file-server: 2s drop 100%: blackouts of at most 300 ms with one smbd, none with two smbd; \
          1 of 5 clients did not come back with one smbd; 1 lost write with one smbd.",
-        "file-server: 5s exec ./failover.sh...: no blackouts.",
+        // Nobody knows whether the event of a load point that is not valid did anything.
+        "file-server: 5s exec ./failover.sh...: no blackouts with two smbd.",
     ];
     assert_eq!(answers[..2], expected);
     // The table of a server has a row for each pass.
@@ -266,6 +267,26 @@ fn a_study_says_first_what_each_event_costs() {
         .collect();
     assert_eq!(passes[0], ["1", "2s drop 100%", "4"]);
     assert_eq!(passes[2], ["2", "2s drop 100%", "1"]);
+}
+
+/// Without `reconnect`, clients drop out, and nobody counts blackouts.
+#[test]
+fn no_sentence_says_that_clients_which_drop_out_had_no_blackouts() {
+    let mut study = study_of_events();
+    for point in &mut study.results[0].run.load_points {
+        point.valid = true;
+    }
+    let exec = "file-server: 5s exec ./failover.sh...: no blackouts";
+    assert_eq!(headlines(&study, 0)[1], format!("{exec}."));
+    study.results[1].run.plan.sessions.reconnect_s = None;
+    let answers = headlines(&study, 0);
+    let expected = "file-server: 2s drop 100%: blackouts of at most 300 ms with one smbd; \
+                    1 of 5 clients did not come back with one smbd; 1 lost write with one smbd.";
+    assert_eq!(answers[0], expected);
+    assert_eq!(answers[1], format!("{exec} with one smbd."));
+    study.results[0].run.plan.sessions.reconnect_s = None;
+    let answers = headlines(&study, 0);
+    assert!(answers.iter().all(|answer| !answer.contains(exec)));
 }
 
 #[test]
