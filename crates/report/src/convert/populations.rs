@@ -6,7 +6,8 @@ use smbench_model::kind::Direction;
 use smbench_model::load::stream::FrameStream;
 use smbench_model::plan::Plan;
 use smbench_model::record::{
-    Dropout, LoadPointRecord, PopulationRecord, Punctuality, RunRecord, Series, ServerFacts, Tally,
+    Dropout, LoadPointRecord, PopulationRecord, Punctuality, RunRecord, Series, ServerFacts,
+    SplitSizes, Tally,
 };
 use smbench_model::sessions::Caching;
 
@@ -25,9 +26,9 @@ use crate::statistics::per;
 pub(super) fn sessions(record: &RunRecord) -> Vec<SessionTermsDoc> {
     let all = || record.server.populations.iter();
     let terms = |of: &ServerFacts| (of.logon, of.dialect, of.signing, of.encryption);
-    let mut reads = all().filter_map(|of| of.split?.read);
-    let mut writes = all().filter_map(|of| of.split?.write);
-    if all().map(terms).all_equal() && reads.all_equal() && writes.all_equal() {
+    let are_split_alike = is_split_alike(record, Direction::Read, |sizes| sizes.read)
+        && is_split_alike(record, Direction::Write, |sizes| sizes.write);
+    if all().map(terms).all_equal() && are_split_alike {
         return Vec::new();
     }
     let populations = record.plan.work.populations.iter().zip(all());
@@ -36,6 +37,25 @@ pub(super) fn sessions(record: &RunRecord) -> Vec<SessionTermsDoc> {
         SessionTermsDoc::of(name, facts)
     });
     sessions.collect()
+}
+
+/// Returns whether all populations split operations of this direction into the same requests. One
+/// whose operations all fit such a request splits none.
+fn is_split_alike(
+    record: &RunRecord,
+    direction: Direction,
+    of: fn(SplitSizes) -> Option<u32>,
+) -> bool {
+    let populations = record.server.populations.iter();
+    let sizes: Vec<_> = populations.map(|facts| facts.split.and_then(of)).collect();
+    let Some(least) = sizes.iter().flatten().copied().min() else {
+        return true;
+    };
+    let mut parts = sizes.iter().zip(record.plan.alone());
+    parts.all(|(size, plan)| match size {
+        Some(size) => *size == least,
+        None => plan.largest_of(direction) <= least,
+    })
 }
 
 /// The plans of the populations of a run, each alone.

@@ -267,8 +267,8 @@ fn each_population_has_a_row_in_tables_and_rows_in_csv() {
     );
 }
 
-/// Returns the record of a company whose backup has signing and credits of its own, and the
-/// facts of its server as the backup sees it, which signs nothing.
+/// Returns the record of a company whose backup has signing and credits of its own. Also returns
+/// the facts of its server as the backup sees it, which signs nothing.
 fn with_own_sessions() -> (RunRecord, ServerFacts) {
     let mut record = company(&[8]);
     let options = record.plan.sessions.options;
@@ -349,12 +349,12 @@ fn what_the_sessions_of_each_population_agreed_to_is_named() {
 /// Sessions of other dialects or credits take requests of other sizes.
 #[test]
 fn split_operations_are_those_of_each_population() {
-    let words = |reads: [u32; 2]| {
+    let words = |reads: [Option<u32>; 2]| {
         let mut record = company(&[8]);
         let facts = record.server.clone();
         record.server.populations = reads
             .map(|read| ServerFacts {
-                split: Some(SplitSizes {
+                split: read.map(|read| SplitSizes {
                     read: Some(read << 10),
                     write: None,
                 }),
@@ -366,10 +366,18 @@ fn split_operations_are_those_of_each_population() {
         let line = text.lines().find(|line| line.starts_with("split"));
         line.unwrap_or_default().to_owned()
     };
-    assert_eq!(words([16, 16]), "split    reads of 64 KiB in 4 requests");
     assert_eq!(
-        words([16, 32]),
+        words([Some(16), Some(16)]),
+        "split    reads of 64 KiB in 4 requests"
+    );
+    assert_eq!(
+        words([Some(16), Some(32)]),
         "split    office: reads of 64 KiB in 4 requests; backup: reads of 64 KiB in 2 requests"
+    );
+    // The reads of the other one are as large, and each fits one of its requests.
+    assert_eq!(
+        words([Some(16), None]),
+        "split    office: reads of 64 KiB in 4 requests"
     );
 }
 
