@@ -67,7 +67,7 @@ gaps() {
       END { for (ip in gap) printf "%s %.3f\n", ip, gap[ip] * 1000 }' | sort -k 2n
 }
 
-# compared RAW: how many clients came back, how many have a gap, quantiles of blackouts and gaps in ms, their largest
+# compared RAW: how many clients came back, how many have a gap, and quantiles of blackouts and gaps in ms. Then their largest
 # difference, the largest one of a client alone, and 1 if all is as it must be.
 compared() {
   local n

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# Captures of smbench and of other clients: whether a replay does again what was captured, whether the counts are tshark's,
-# whether statuses come out as recorded, what an import costs, and how punctual a replay at the recorded times is. dumpcap
-# records the loopback in front of a scratch Samba.
+# Captures of smbench and of other clients. Does a replay do again what was captured? Are the counts those of tshark? Do
+# statuses come out as recorded? What does an import cost? How punctual is a replay at the recorded times? dumpcap records the
+# loopback in front of a scratch Samba.
 #
 #   benches/captures.sh [--seconds N] [FILE...]                  (as root: it captures)
 #
 # FILEs are captures of other clients. The script makes more of them with smbclient and smbtorture. TMPDIR needs 16 GB.
 #
-# Prints a table for each question, and exits 1 when a row falls short: a difference; fewer than 99.9 % of the statuses as
-# recorded; less than 150 MB/s on one CPU, or 200 MB of memory or more; fewer than 99 % of requests within 1 ms of their
-# time. Tables, counts and documents stay in benches/results. The captures do not.
+# Prints a table for each question, and exits 1 when a row falls short. A difference does, and fewer than 99.9 % of the
+# statuses as recorded. So does an import at less than 150 MB/s on one CPU, or with 200 MB of memory or more. Of a replay, 99 %
+# of the requests must be within 1 ms of their time. Tables, counts and documents stay in benches/results. The captures do not.
 # shellcheck source-path=SCRIPTDIR source=lab.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lab.sh"
 # shellcheck source=captures/rows.sh

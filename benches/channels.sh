@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# What it costs clients with two connections to lose the path of one: two veth pairs between two network namespaces, and a
-# scratch Samba behind both. Each client has a connection over each pair. In the middle of the window the second pair goes
+# What it costs clients with two connections to lose the path of one. Two veth pairs lead to another network namespace, where
+# a scratch Samba is behind both. Each client has a connection over each pair. In the middle of the window the second pair goes
 # down, without a reset, and later up again.
 #
 #   benches/channels.sh [--rounds N] [--seconds N] [--clients N] [--rate N]       (as root: it makes namespaces)
 #
-# Prints a line for each round: what smbench says, and what tshark sees of the answers on both paths. Exits 1 unless no
-# client is lost, 95 % of the answers of before are back within a second, and only the first path has answers during the
-# cut. Raw results stay in benches/results.
+# Prints a line for each round: what smbench says, and what tshark sees of the answers on both paths. Exits 1 if a
+# client is lost, or if 95 % of the answers of before are not back within a second. During the cut, only the first path may
+# have answers. Raw results stay in benches/results.
 # shellcheck source-path=SCRIPTDIR source=lab.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lab.sh"
 
@@ -28,8 +28,8 @@ need tshark tshark
 build
 shaped_link pfifo
 veth_pair 1 "$second_load" "$second_serve" pfifo
-# The server has one address. What comes from the second address of the load takes the second pair there, and answers take
-# the pair of the address that they go to.
+# The server has one address. What comes from the second address of the load takes the second pair there. Answers take the
+# pair of the address that they go to.
 ip -n "$load_netns" rule add from "$second_load" table 100
 ip -n "$load_netns" route add "$serve_address" via "$second_serve" dev load1 table 100
 
@@ -59,8 +59,8 @@ said_by_smbench() {
       $cut.operations_failed] | join(" ")' "$1"
 }
 
-# seen_by_tshark: ms from the cut until answers are as before, answers on both paths during the cut, and ms from its end
-# to the next one on the second path. An answer is the begin of a message; a client has one request in flight.
+# seen_by_tshark: ms from the cut until answers are as before, and answers on both paths during the cut. The last figure is ms
+# from its end to the next answer on the second path. An answer is the begin of a message; a client has one request in flight.
 seen_by_tshark() {
   tshark -r "$scratch/packets" -T fields -e frame.time_epoch -e ip.dst 2>/dev/null | sort -n |
     awk -v down="$(cat "$scratch/down")" -v up="$(cat "$scratch/up")" -v first="$load_address" -v before="$before" '

@@ -1,6 +1,6 @@
 # Counts the messages that tshark sees, as lines of command, "request" or status, and number, with the names of smbench.
-# The first file is of `tshark -G values`. The second one has the fields smb2.cmd, smb2.flags.response, smb2.nt_status,
-# smb.cmd, smb.wct, smb.flags.response and smb.nt_status of each frame, which have a value for each message in it.
+# The first file is of `tshark -G values`. The second one has fields of each frame: smb2.cmd, smb2.flags.response,
+# smb2.nt_status, smb.cmd, smb.wct, smb.flags.response and smb.nt_status. Each has a value for each message in the frame.
 
 function is_set(flag) { return flag ~ /^(1|True)$/ }
 

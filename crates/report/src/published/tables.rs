@@ -17,9 +17,9 @@ use crate::study::{ComparisonDoc, ComparisonKind, Study, StudyServerDoc};
 use crate::table::{Cell, Column, Table};
 use crate::units;
 
-/// Returns all tables of a study, profile by profile: the costs of events, the peaks, the
-/// dips, the efficiency at the peaks, and the comparisons of the study. Then the limits that
-/// its searches have found.
+/// Returns all tables of a study. Those of each profile are the costs of events, the peaks, the
+/// dips, the efficiency at the peaks, and the comparisons of the study. Then come the limits
+/// that its searches have found.
 #[must_use]
 pub fn tables(study: &Study) -> Vec<Table> {
     let mut tables: Vec<_> = adapter(study).into_iter().collect();

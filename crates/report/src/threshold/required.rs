@@ -121,7 +121,7 @@ impl Threshold {
     }
 
     /// Returns the limit, if the condition is one on a response time of the population of this
-    /// name, or of all clients if none is named.
+    /// name. If none is named, the response time is that of all clients.
     #[must_use]
     pub fn time_limit(&self, population: Option<&str>) -> Option<TimeLimit> {
         match self.value {
