@@ -5,7 +5,7 @@
 function is_set(flag) { return flag ~ /^(1|True)$/ }
 
 function add(command, is_answer, code) {
-  count[command "\t" (!is_answer ? "request" : code in status ? status[code] : code)]++
+  count[command "\t" (!is_answer ? "request" : code in status ? status[code] : "0x" toupper(substr(code, 3)))]++
 }
 
 BEGIN {
