@@ -345,7 +345,10 @@ fn a_rate_is_not_called_reached_at_load_points_that_are_not_valid() {
     let mut record = run(vec![at(4), at(8), at(16)]);
     record.plan.only_mut().load = rate("1000");
     let mut doc = document(&record);
-    assert_eq!(text::rate_remarks(&doc), ["rate reached at all load points"]);
+    assert_eq!(
+        text::rate_remarks(&doc),
+        ["rate reached at all load points"]
+    );
     doc.load_points[2].valid = false;
     let of_valid = "rate reached at all valid load points";
     assert_eq!(text::rate_remarks(&doc), [of_valid]);
