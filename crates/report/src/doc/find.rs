@@ -186,8 +186,8 @@ impl FindEnd {
 pub struct ProbeDoc {
     /// The load that was asked for.
     pub load: f64,
-    /// Operations per second that were achieved; at a rate, those that were due and
-    /// answered.
+    /// Operations per second that were achieved by all populations, or by the one searched
+    /// for; of one at a rate, those due and answered.
     pub ops_per_s: f64,
     /// Whether the conditions held.
     pub verdict: ProbeOutcome,

@@ -313,9 +313,9 @@ fn generator_reason(point: &LoadPointDoc) -> String {
 }
 
 /// Returns the operations per second of a point. Operations of several requests count once
-/// at a rate.
+/// at a rate. Of several populations, some may have no rate, so that all operations count.
 pub(super) fn achieved(point: &LoadPointDoc) -> f64 {
-    let offered = point.rated();
+    let offered = point.rated().filter(|_| point.populations.len() < 2);
     let answered = offered.and_then(|offered| Some(offered.ops_per_s * offered.reached_share()?));
     answered.unwrap_or(point.ops_per_s)
 }

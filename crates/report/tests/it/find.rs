@@ -11,6 +11,7 @@ use smbench_report::published;
 use smbench_report::study::Study;
 use smbench_report::{Find, render};
 
+use crate::document::populations::company_passes;
 use crate::samples::{document, point, run};
 
 fn spec() -> SearchSpec {
@@ -543,4 +544,24 @@ fn a_condition_that_more_load_fulfils_is_recognised() {
         let threshold: smbench_report::Threshold = condition.parse().unwrap();
         assert_eq!(threshold.holds_under_more_load(), holds, "{condition}");
     }
+}
+
+/// One of two populations has a rate, so that what was due says nothing of the other.
+#[test]
+fn a_search_for_clients_counts_the_operations_of_all_populations() {
+    let doc = company_passes(&[400]);
+    let point = &doc.load_points[0];
+    let due = point.offered.unwrap();
+    assert!(due.rate_missed.is_some());
+    let achieved = |mut find: Find| {
+        find.judge(8.0, &doc);
+        find.probes()[0].ops_per_s
+    };
+    let of_all = achieved(search(FindKind::Clients, ""));
+    assert!((of_all - point.ops_per_s).abs() < 1e-9, "{of_all}");
+    // Of its 900 operations, 500 were answered.
+    let rate = due.ops_per_s * 500.0 / 900.0;
+    assert!((rate - point.ops_per_s).abs() > 1.0, "{rate}");
+    let of_one = achieved(search(FindKind::Rate, "").of_population("backup"));
+    assert!((of_one - rate).abs() < 1e-9, "{of_one}");
 }
