@@ -331,7 +331,10 @@ fn brief(reason: &str) -> &str {
     if first.len() <= BRIEF_LEN {
         return first;
     }
-    first.split_once(": ").map_or(first, |(what, _)| what)
+    let mut clauses = first.match_indices(": ").map(|(at, _)| at);
+    // The name of a population alone is no reason.
+    let named = usize::from(first.starts_with("population "));
+    clauses.nth(named).map_or(first, |end| &first[..end])
 }
 
 /// Returns a word for a verdict.
@@ -342,5 +345,23 @@ pub const fn probe_outcome(verdict: ProbeOutcome) -> &'static str {
         ProbeOutcome::Broke => "broke",
         ProbeOutcome::ClientLimited => "client-limited",
         ProbeOutcome::Unknown => "unknown",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_reason_is_cut_after_its_first_clause() {
+        let nothing = "no operation completed in the window";
+        let more = "2 save_flush were in flight, the longest for 3.1 s; 12 operations before it";
+        let of_one = format!("{nothing}: {more}");
+        assert_eq!(brief(&of_one), nothing);
+        let named = format!("population office: {nothing}");
+        assert_eq!(brief(&format!("{named}: {more}")), named);
+        let unsplit = "population office: a reason that is longer than a table shows as a whole";
+        assert_eq!(brief(unsplit), unsplit);
+        assert_eq!(brief("p99 12 ms: too long"), "p99 12 ms: too long");
     }
 }
