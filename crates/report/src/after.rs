@@ -30,12 +30,18 @@ pub struct AfterDoc {
     pub run_started: String,
     /// Answered writes and flushes that the state file knows.
     pub notes: u64,
+    /// Answered flushes among them.
+    #[serde(default)]
+    pub flushes: u64,
     /// Answered writes and flushes that the run could not write to it in time.
     pub notes_lost: u64,
     /// Whether the run ended the state file. If not, its last moments are missing.
     pub is_whole: bool,
     /// Blocks whose promise was broken.
     pub broken_blocks: u64,
+    /// Blocks with data that a FLUSH or a write-through promised.
+    #[serde(default)]
+    pub promised_blocks: u64,
     /// All blocks with answered writes.
     pub blocks: u64,
     /// Bytes of a block.
@@ -107,9 +113,11 @@ impl AfterDoc {
             state: state.display().to_string(),
             run_started: after.head.started.clone(),
             notes: after.notes,
+            flushes: after.flushes,
             notes_lost: after.notes_lost,
             is_whole: after.end == NotesEnd::Whole,
             broken_blocks: fates.broken(),
+            promised_blocks: fates.promised,
             blocks: fates.all(),
             block_bytes,
             fates: BlockFate::ALL

@@ -12,7 +12,9 @@ use smbench_model::contents::after::{
     AfterCrash, BlockContent, BlockPromise, Examined, NotedFile, Promises,
 };
 use smbench_model::contents::block::{BLOCK_BYTES, Salt};
-use smbench_model::contents::notes::{NotePage, NotesEnd, NotesError, NotesHead, NotesReader};
+use smbench_model::contents::notes::{
+    NoteOutcome, NotePage, NotesEnd, NotesError, NotesHead, NotesReader,
+};
 use smbench_model::limits::Limits;
 use smbench_model::sessions::SessionOptions;
 use smbench_model::target::Target;
@@ -78,9 +80,13 @@ pub fn verify_after(
     let notes = Notes::open(state)?;
     notes.check(target)?;
     let mut promises = Promises::of(&notes.head.populations);
-    let mut count = 0;
+    let (mut count, mut flushes) = (0, 0);
     let (end, notes_lost) = notes.read(|page| {
         count += page.notes.len() as u64;
+        let flushed = page.notes.iter();
+        flushes += flushed
+            .filter(|note| note.outcome == NoteOutcome::Flushed)
+            .count() as u64;
         promises.add(page)
     })?;
     let path = || state.display().to_string();
@@ -122,6 +128,7 @@ pub fn verify_after(
         end,
         notes_lost,
         notes: count,
+        flushes,
         fates,
         paths,
         missing,

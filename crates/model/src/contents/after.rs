@@ -173,6 +173,8 @@ impl BlockContent {
 pub struct Fates {
     /// Number of blocks of each fate, in the order of [`BlockFate::ALL`].
     pub blocks: [u64; BlockFate::ALL.len()],
+    /// Number of blocks with data that a FLUSH or a write-through promised.
+    pub promised: u64,
     /// Number of kept blocks that hold a write without a note.
     pub unanswered: u64,
     /// The first blocks that are not kept, the worst first.
@@ -228,6 +230,8 @@ pub struct AfterCrash {
     pub notes_lost: u64,
     /// Number of answered writes and flushes that the notes know.
     pub notes: u64,
+    /// Number of answered flushes among them.
+    pub flushes: u64,
     /// The fates of the blocks.
     pub fates: Fates,
     /// The paths of the files of [`Fates::first`].

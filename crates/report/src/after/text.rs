@@ -47,22 +47,40 @@ fn of_blocks(doc: &AfterDoc) -> String {
     };
     let kept = of(doc, BlockFate::Kept);
     let unpromised = doc.blocks - kept - doc.broken_blocks;
-    match (doc.broken_blocks, unpromised) {
+    let all = size(doc.blocks);
+    if doc.broken_blocks > 0 {
+        return format!(
+            "BROKEN PROMISE: of {all}, {} lost data that a FLUSH or a write-through had promised.",
+            size(doc.broken_blocks)
+        );
+    }
+    match (doc.promised_blocks, unpromised) {
         (0, 0) => format!(
-            "No promise is broken: all {} hold the last answered data, or newer data.",
-            size(doc.blocks)
+            "{} All {all} hold the last answered data, or newer data.",
+            nothing(doc)
         ),
         (0, lost) => format!(
-            "No promise is broken. Of {}, {} are lost or torn, but no FLUSH and no write-through \
-             covered them.",
-            size(doc.blocks),
+            "{} Of {all}, {} are lost or torn.",
+            nothing(doc),
             size(lost)
         ),
-        (broken, _) => format!(
-            "BROKEN PROMISE: of {}, {} lost data that a FLUSH or a write-through had promised.",
-            size(doc.blocks),
-            size(broken)
+        (promised, 0) => format!(
+            "No promise is broken: {promised} of {all} were promised, and all hold the last \
+             answered data, or newer data."
         ),
+        (promised, lost) => format!(
+            "No promise is broken: {promised} of {all} were promised. {} are lost or torn, but no \
+             FLUSH and no write-through covered the lost data.",
+            size(lost)
+        ),
+    }
+}
+
+/// Says why nothing was promised. A FLUSH promises nothing about later writes.
+const fn nothing(doc: &AfterDoc) -> &'static str {
+    match doc.flushes {
+        0 => "Nothing was promised: no FLUSH and no write-through was answered.",
+        _ => "Nothing was promised: no answered FLUSH covered a write.",
     }
 }
 
@@ -205,9 +223,11 @@ mod tests {
             state: "crash.state".to_owned(),
             run_started: String::new(),
             notes: 9,
+            flushes: 2,
             notes_lost: 0,
             is_whole: true,
             broken_blocks: blocks[..3].iter().sum(),
+            promised_blocks: 3,
             blocks: blocks.iter().sum(),
             missing_directories: Vec::new(),
             block_bytes: 512,
@@ -225,17 +245,45 @@ mod tests {
     fn the_answer_comes_first() {
         assert_eq!(
             first_line([0, 0, 0, 0, 0, 4]),
-            "No promise is broken: all 4 blocks (2 KiB) hold the last answered data, or newer data."
+            "No promise is broken: 3 of 4 blocks (2 KiB) were promised, and all hold the last \
+             answered data, or newer data."
         );
         assert_eq!(
             first_line([0, 0, 0, 1, 0, 3]),
-            "No promise is broken. Of 4 blocks (2 KiB), 1 block (512 B) are lost or torn, but \
-             no FLUSH and no write-through covered them."
+            "No promise is broken: 3 of 4 blocks (2 KiB) were promised. 1 block (512 B) are lost \
+             or torn, but no FLUSH and no write-through covered the lost data."
         );
         assert_eq!(
             first_line([1, 0, 1, 1, 0, 1]),
             "BROKEN PROMISE: of 4 blocks (2 KiB), 2 blocks (1 KiB) lost data that a FLUSH or a \
              write-through had promised."
+        );
+    }
+
+    #[test]
+    fn an_answer_without_a_promise_says_so() {
+        let first_line = |blocks, flushes| {
+            let doc = AfterDoc {
+                promised_blocks: 0,
+                flushes,
+                ..doc(blocks)
+            };
+            render(&doc).lines().next().unwrap().to_owned()
+        };
+        assert_eq!(
+            first_line([0, 0, 0, 0, 0, 4], 0),
+            "Nothing was promised: no FLUSH and no write-through was answered. All 4 blocks \
+             (2 KiB) hold the last answered data, or newer data."
+        );
+        assert_eq!(
+            first_line([0, 0, 0, 1, 0, 3], 0),
+            "Nothing was promised: no FLUSH and no write-through was answered. Of 4 blocks \
+             (2 KiB), 1 block (512 B) are lost or torn."
+        );
+        assert_eq!(
+            first_line([0, 0, 0, 1, 0, 3], 2),
+            "Nothing was promised: no answered FLUSH covered a write. Of 4 blocks (2 KiB), \
+             1 block (512 B) are lost or torn."
         );
     }
 

@@ -21,6 +21,7 @@ pub struct Examined<'a> {
     answered: HashMap<WriteKey, Nanos>,
     wanted: HashSet<WriteKey>,
     kept: u64,
+    promised: u64,
 }
 
 struct UnsureBlock {
@@ -39,12 +40,15 @@ impl<'a> Examined<'a> {
             answered: HashMap::new(),
             wanted: HashSet::new(),
             kept: 0,
+            promised: 0,
         }
     }
 
     /// Notes what a known block holds.
     pub fn add(&mut self, file: NotedFile, block: u32, content: BlockContent) {
-        if content == BlockContent::Whole(self.promises.promise(file, block).latest) {
+        let promise = self.promises.promise(file, block);
+        self.promised += u64::from(promise.is_promised());
+        if content == BlockContent::Whole(promise.latest) {
             self.kept += 1;
             return;
         }
@@ -77,7 +81,10 @@ impl<'a> Examined<'a> {
     /// Judges all blocks. Of those that are not kept, the first `most` are listed.
     #[must_use]
     pub fn judge(&self, most: usize) -> Fates {
-        let mut fates = Fates::default();
+        let mut fates = Fates {
+            promised: self.promised,
+            ..Fates::default()
+        };
         fates.blocks[BlockFate::Kept as usize] = self.kept;
         for unsure in &self.unsure {
             let promise = self.promises.promise(unsure.file, unsure.block);

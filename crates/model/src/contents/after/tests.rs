@@ -115,6 +115,7 @@ fn only_what_was_flushed_or_written_through_is_promised() {
     let mut share = Share::new(Scope::Private);
     share.write(1, Stored, 10, 20).write(2, Stored, 30, 40);
     assert_eq!(share.fate(whole(2)), Kept);
+    assert_eq!(share.fates(whole(2)).promised, 0);
     for older in [
         whole(1),
         PREPARED,
@@ -130,12 +131,14 @@ fn only_what_was_flushed_or_written_through_is_promised() {
     share.flush(1, 40);
     assert_eq!(share.fate(whole(1)), LostFlushed);
     assert_eq!(share.fate(whole(2)), Kept);
+    assert_eq!(share.fates(whole(2)).promised, 1);
 }
 
 #[test]
 fn a_write_through_is_a_promise_of_its_own() {
     let mut share = Share::new(Scope::Private);
     share.write(1, WrittenThrough, 10, 20);
+    assert_eq!(share.fates(whole(1)).promised, 1);
     assert_eq!(share.fate(PREPARED), LostThrough);
     share.write(2, Stored, 30, 40);
     assert_eq!(share.fate(whole(1)), LostUnpromised);
