@@ -102,10 +102,12 @@ fn left_out(made: &Distillation) -> String {
     if made.left_out > 0 {
         let requests = counted(made.left_out, "request");
         let sessions = counted(made.small_sessions, "session");
-        lines += &format!(
-            "left out: {requests} without a session, or of {sessions} with fewer than \
-             {DISTILLED_ACTIONS_MIN} operations\n"
-        );
+        lines += &format!("left out: {requests} without a session");
+        if made.small_sessions > 0 {
+            lines +=
+                &format!(", or of {sessions} with fewer than {DISTILLED_ACTIONS_MIN} operations");
+        }
+        lines.push('\n');
     }
     if groups > 0 {
         let groups = counted(groups as u64, "group");
@@ -194,4 +196,23 @@ fn shares(title: &str, recorded: &BTreeMap<String, u64>, drawn: &BTreeMap<String
         Column::number("issued"),
     ];
     Table::of(title, columns, rows.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_sessions_are_named_only_if_there_are_some() {
+        let mut made = Distillation {
+            left_out: 2,
+            ..Distillation::default()
+        };
+        assert_eq!(left_out(&made), "left out: 2 requests without a session\n");
+        made.small_sessions = 1;
+        assert_eq!(
+            left_out(&made),
+            "left out: 2 requests without a session, or of 1 session with fewer than 20 operations\n"
+        );
+    }
 }
