@@ -218,6 +218,7 @@ impl CaptureImport {
             share: self.options.share.clone(),
             share_nodes: BTreeSet::new(),
         };
+        self.ledger.tally.concurrency.end_ns = Some(self.ledger.slice.to_ns);
     }
 }
 

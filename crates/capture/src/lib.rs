@@ -56,6 +56,7 @@ pub use names::NameTreatment;
 pub use recording::{
     RecordingError, SESSIONS_FILE, SUMMARY_FILE, TRACE_FILE, TREE_FILE, read_recording,
 };
+pub use slice::CaptureSpan;
 pub use summary::{
     CaptureDiff, CaptureSummary, CommandDiff, CommandSide, CommandSummary, ConcurrencyInterval,
     ConcurrencySummary, CountDiff, EncryptedSummary, JUDGED_ANSWERS_MIN, JUDGED_RATIO,

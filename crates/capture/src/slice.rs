@@ -4,9 +4,28 @@
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
+use serde::{Deserialize, Serialize};
+
 use crate::names::NodeNumber;
 use crate::sessions::SessionRecord;
 use crate::tcp::Moment;
+
+/// A time that rates and means are over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CaptureSpan {
+    /// Nanoseconds from 1970 to its begin.
+    pub begin_ns: u64,
+    /// Nanoseconds from 1970 to its end.
+    pub end_ns: u64,
+}
+
+impl CaptureSpan {
+    /// Returns its length in nanoseconds.
+    #[must_use]
+    pub const fn length_ns(self) -> u64 {
+        self.end_ns.saturating_sub(self.begin_ns)
+    }
+}
 
 /// A part of a capture.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,6 +63,16 @@ impl CaptureSlice {
     /// Returns whether something happened in the time of the slice.
     pub(crate) fn has_time(&self, at: Moment) -> bool {
         (self.from_ns..self.to_ns).contains(&at.time_ns)
+    }
+
+    /// Returns the time of the slice within that of the capture; `None` if no time was given.
+    pub(crate) fn span(&self, capture: CaptureSpan) -> Option<CaptureSpan> {
+        let within = |time_ns: u64| time_ns.max(capture.begin_ns).min(capture.end_ns);
+        let is_given = self.from_ns > 0 || self.to_ns < u64::MAX;
+        is_given.then(|| CaptureSpan {
+            begin_ns: within(self.from_ns),
+            end_ns: within(self.to_ns),
+        })
     }
 
     /// Returns whether a message of a server is a part that no request asked for. Its user
@@ -120,5 +149,22 @@ mod tests {
         assert!(!slice("an").is_of_user(r"CORP\Ann", ""));
         assert!(!slice("corp").is_of_user(r"CORP\Ann", ""));
         assert!(!CaptureSlice::default().is_of_user("", ""));
+    }
+
+    #[test]
+    fn a_time_is_cut_to_the_capture() {
+        let span = |begin_ns, end_ns| CaptureSpan { begin_ns, end_ns };
+        let slice = |from_ns, to_ns| CaptureSlice {
+            from_ns,
+            to_ns,
+            ..CaptureSlice::default()
+        };
+        let capture = span(10, 20);
+        assert_eq!(CaptureSlice::default().span(capture), None);
+        assert_eq!(slice(12, 15).span(capture), Some(span(12, 15)));
+        assert_eq!(slice(5, 30).span(capture), Some(capture));
+        assert_eq!(slice(0, 15).span(capture), Some(span(10, 15)));
+        assert_eq!(slice(12, u64::MAX).span(capture), Some(span(12, 20)));
+        assert_eq!(slice(30, 40).span(capture), Some(span(20, 20)));
     }
 }

@@ -20,6 +20,7 @@ use crate::ledger::CaptureLedger;
 use crate::names::NameTreatment;
 use crate::recording::{RecordingError, of_summary};
 use crate::sessions::SessionRecord;
+use crate::slice::CaptureSpan;
 use crate::status::status_text;
 use crate::tally::{CommandTally, TallyInterval};
 
@@ -36,6 +37,9 @@ pub struct CaptureSummary {
     pub names: NameTreatment,
     /// What was read.
     pub source: SourceSummary,
+    /// The time of the slice, if one was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slice: Option<CaptureSpan>,
     /// TCP connections with SMB.
     pub connections: u64,
     /// Sessions that were set up or used.
@@ -90,6 +94,13 @@ pub struct SourceSummary {
 }
 
 impl SourceSummary {
+    const fn span(&self) -> CaptureSpan {
+        CaptureSpan {
+            begin_ns: self.begin_ns,
+            end_ns: self.end_ns,
+        }
+    }
+
     pub(crate) fn add(&mut self, time_ns: u64, len: u64) {
         if self.frames == 0 {
             self.begin_ns = time_ns;
@@ -172,7 +183,7 @@ impl ServiceSummary {
 pub struct ConcurrencySummary {
     /// The largest number.
     pub max: u64,
-    /// The mean over the time from the first request to the last answer.
+    /// The mean over the time of the slice, else over that of the capture.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mean: Option<f64>,
     /// Length of an interval in seconds.
@@ -214,6 +225,8 @@ impl CaptureSummary {
         foreign_frames: BTreeMap<String, u64>,
     ) -> Self {
         let tally = &ledger.tally;
+        let slice = ledger.slice.span(source.span());
+        let length_ns = slice.unwrap_or(source.span()).length_ns();
         let mut commands = BTreeMap::new();
         let mut statuses = BTreeMap::new();
         for (key, counts) in &tally.commands {
@@ -232,6 +245,7 @@ impl CaptureSummary {
             schema_version: SCHEMA_VERSION,
             names: ledger.names.treatment(),
             source,
+            slice,
             connections: ledger.connections.into(),
             sessions: sessions(ledger).count() as u64 + ledger.sessions.unkept.count(),
             clients: ledger.clients.clone(),
@@ -246,7 +260,7 @@ impl CaptureSummary {
             bytes_written: bytes_of([CommandKey::Smb2(9), CommandKey::Cifs(0x2f)]),
             concurrency: ConcurrencySummary {
                 max: tally.concurrency.in_flight_max,
-                mean: tally.concurrency.mean(),
+                mean: tally.concurrency.mean(length_ns),
                 interval_s: tally.concurrency.interval_s,
                 intervals: tally.concurrency.intervals.iter().map(interval).collect(),
             },
@@ -266,6 +280,12 @@ impl CaptureSummary {
             }
         }
         summary
+    }
+
+    /// Returns the time that rates are over: that of the slice, else that of the capture.
+    #[must_use]
+    pub fn span(&self) -> CaptureSpan {
+        self.slice.unwrap_or(self.source.span())
     }
 
     /// Returns the summary as JSON.

@@ -82,6 +82,8 @@ pub(crate) struct Concurrency {
     area: u128,
     since_ns: u64,
     begin_ns: Option<u64>,
+    /// Where the slice ends. Answers may come later.
+    pub(crate) end_ns: Option<u64>,
     /// Length of an interval in seconds, a power of two.
     pub(crate) interval_s: u64,
     pub(crate) intervals: Vec<TallyInterval>,
@@ -89,6 +91,7 @@ pub(crate) struct Concurrency {
 
 impl Concurrency {
     fn pass_to(&mut self, time_ns: u64) {
+        let time_ns = self.end_ns.map_or(time_ns, |end_ns| time_ns.min(end_ns));
         let begin = *self.begin_ns.get_or_insert(time_ns);
         if self.interval_s == 0 {
             self.interval_s = 1;
@@ -136,13 +139,10 @@ impl Concurrency {
         self.interval(at.time_ns).bytes += bytes;
     }
 
-    /// Returns the mean number of requests in flight.
-    pub(crate) fn mean(&self) -> Option<f64> {
-        let length = self
-            .since_ns
-            .checked_sub(self.begin_ns?)
-            .filter(|&length| length > 0)?;
-        Some(self.area as f64 / length as f64)
+    /// Returns the mean number of requests in flight over a time of this length.
+    pub(crate) fn mean(&self, length_ns: u64) -> Option<f64> {
+        let has_begun = self.begin_ns.is_some();
+        (has_begun && length_ns > 0).then(|| self.area as f64 / length_ns as f64)
     }
 }
 
@@ -197,5 +197,19 @@ mod tests {
         }
         assert_eq!((tally.sizes.len(), tally.other_sizes), (SIZES_MAX, 3));
         assert_eq!(tally.sizes[&7], SIZES_MAX as u64 + 4);
+    }
+
+    #[test]
+    fn the_mean_in_flight_ends_with_the_slice() {
+        let at = |time_ns| Moment { time_ns, frame: 1 };
+        let mut concurrency = Concurrency {
+            end_ns: Some(200),
+            ..Concurrency::default()
+        };
+        assert_eq!(concurrency.mean(100), None);
+        concurrency.asked(at(150));
+        concurrency.answered(at(900), 0);
+        assert_eq!(concurrency.mean(0), None);
+        assert_eq!(concurrency.mean(100), Some(0.5));
     }
 }

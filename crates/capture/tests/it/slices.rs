@@ -40,6 +40,10 @@ fn slices_by_time_add_up_to_the_whole() {
         length: Some(half),
         ..ImportOptions::default()
     });
+    let end_ns = whole.source.begin_ns + half.as_nanos() as u64;
+    assert_eq!(whole.span().length_ns(), length.as_nanos() as u64);
+    assert_eq!(first.span().begin_ns, whole.source.begin_ns);
+    assert_eq!(first.span().end_ns, end_ns);
     let mut sums = messages(&first);
     assert!(sums[0] > 0 && sums[0] < requests, "{sums:?}");
     // The time of the day is that of the first frame.
@@ -50,6 +54,8 @@ fn slices_by_time_add_up_to_the_whole() {
             ..ImportOptions::default()
         });
         let [of_second, answers_of_second] = messages(&second);
+        assert_eq!(second.span().begin_ns, end_ns);
+        assert_eq!(second.span().end_ns, whole.source.end_ns);
         assert_eq!(of_second, requests - sums[0]);
         assert_eq!(answers_of_second, answers - sums[1]);
         // Sessions and names before the slice are known in it.

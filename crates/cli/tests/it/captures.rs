@@ -276,6 +276,26 @@ fn a_summary_is_a_page_of_plots() {
 }
 
 #[test]
+fn a_slice_of_time_has_its_own_line() {
+    let place = Place::new();
+    let file = fixture("smbclient-3.1.1-unsigned.pcap");
+    let whole = place.smbench(&["import", "pcap", &file]).stdout;
+    let slice = place
+        .smbench(&["import", "pcap", &file, "--for", "1h"])
+        .stdout;
+    let line = |text: &str, name: &str| {
+        let mut lines = text.lines().map(str::trim);
+        lines.find(|line| line.starts_with(name)).map(str::to_owned)
+    };
+    assert_eq!(line(&whole, "slice "), None);
+    // The slice ends with the capture, so both have the same rates.
+    assert_eq!(line(&slice, "requests "), line(&whole, "requests "));
+    let length = line(&whole, "length ").unwrap();
+    let length = length.trim_start_matches("length").trim();
+    assert!(line(&slice, "slice ").unwrap().ends_with(length), "{slice}");
+}
+
+#[test]
 fn a_slice_without_a_request_is_one_line() {
     let place = Place::new();
     let file = fixture("smbclient-3.1.1-unsigned.pcap");

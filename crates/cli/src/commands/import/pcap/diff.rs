@@ -37,9 +37,9 @@ pub(super) fn blocks(diff: &CaptureDiff, names: DiffNames<'_>) -> Vec<Block> {
 }
 
 fn source(name: &str, summary: &CaptureSummary) -> String {
-    let source = &summary.source;
-    let begin = instant(source.begin_ns);
-    let length_s = source.end_ns.saturating_sub(source.begin_ns) as f64 / SECOND_NS;
+    let span = summary.span();
+    let begin = instant(span.begin_ns);
+    let length_s = span.length_ns() as f64 / SECOND_NS;
     let commands = summary.commands.values();
     let requests: u64 = commands.map(|command| command.requests).sum();
     let per_second = if length_s > 0.0 {

@@ -50,6 +50,13 @@ pub(super) fn instant(since_1970_ns: u64) -> String {
     humantime::format_rfc3339_millis(time).to_string()
 }
 
+/// Returns the time of the day, with milliseconds only if it has some.
+fn time_of_day(since_1970_ns: u64) -> String {
+    let text = instant(since_1970_ns);
+    let time = text.split(['T', 'Z']).nth(1).unwrap_or_default();
+    time.trim_end_matches(".000").to_owned()
+}
+
 fn facts(summary: &CaptureSummary) -> Block {
     let source = &summary.source;
     let length_s = source.end_ns.saturating_sub(source.begin_ns) as f64 / SECOND_NS;
@@ -64,8 +71,9 @@ fn facts(summary: &CaptureSummary) -> Block {
             .map(|(name, count)| format!("{name} ({count})"));
         named.collect::<Vec<_>>().join(", ")
     };
-    let per_second = if length_s > 0.0 {
-        format!(", {} per second", rate(requests as f64 / length_s))
+    let span_s = summary.span().length_ns() as f64 / SECOND_NS;
+    let per_second = if span_s > 0.0 {
+        format!(", {} per second", rate(requests as f64 / span_s))
     } else {
         String::new()
     };
@@ -78,6 +86,13 @@ fn facts(summary: &CaptureSummary) -> Block {
         ("capture", format!("{frames}, {}", bytes(source.bytes))),
         ("begin", instant(source.begin_ns)),
         ("length", seconds(length_s)),
+    ];
+    if let Some(slice) = summary.slice {
+        let (begin, end) = (time_of_day(slice.begin_ns), time_of_day(slice.end_ns));
+        let length = seconds(span_s);
+        facts.push(("slice", format!("{begin} to {end}, {length}")));
+    }
+    facts.extend([
         ("clients", summary.clients.len().to_string()),
         (
             "SMB",
@@ -96,7 +111,7 @@ fn facts(summary: &CaptureSummary) -> Block {
         ),
         ("read", bytes(summary.bytes_read)),
         ("written", bytes(summary.bytes_written)),
-    ];
+    ]);
     let tree = &summary.tree;
     facts.push((
         "tree",
@@ -320,4 +335,16 @@ fn left_out(summary: &CaptureSummary) -> Vec<Vec<Cell>> {
     cells
         .map(|(count, what)| vec![Cell::count(count), what.into()])
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_of_the_day_has_milliseconds_only_if_needed() {
+        let second_ns = 1_000_000_000;
+        assert_eq!(time_of_day(86_400 * second_ns), "00:00:00");
+        assert_eq!(time_of_day(3_661 * second_ns + 250_000_000), "01:01:01.250");
+    }
 }
