@@ -139,6 +139,11 @@ pub struct ReplayedDoc {
 }
 
 impl OpDoc {
+    /// Returns the histogram of service times.
+    pub(crate) const fn service(&self) -> &Hdr {
+        &self.hdr
+    }
+
     /// Returns the histogram of response times.
     #[must_use]
     pub fn response(&self) -> &Hdr {

@@ -10,7 +10,7 @@ use super::in_flight::waiting;
 use crate::curve::{Curve, CurveRow, total};
 use crate::doc::{OpDoc, RecordedTimesDoc, WorkloadDoc, is_asked_for};
 use crate::doubt::Doubt;
-use crate::latency::{LatencyDoc, pool};
+use crate::latency::{Hdr, LatencyDoc, pool};
 use crate::replayed::{self, Replayed};
 use crate::table::{Cell, Column, Table};
 use crate::units;
@@ -27,15 +27,19 @@ const IN_FLIGHT: [&str; 2] = ["in flight", "waited"];
 
 /// Columns of the service times in a capture.
 const RECORDED: [&str; 2] = ["recorded", "rec. p99"];
-const RECORDED_NOTE: &str = "recorded, rec. p99: mean and p99 of the service times in the capture";
+const RECORDED_NOTES: [&str; 2] = [
+    "times: service times, from sent until answered",
+    "recorded, rec. p99: mean and p99 of the service times in the capture",
+];
 
 const IN_FLIGHT_NOTE: &str = "in flight: not answered when the window closed; waited: the longest \
                               of these, until then";
 
 /// Returns the operations at the peak. Without a peak they are those of the last
 /// row, with `!` at each value if that is not valid. Counts and errors are over all passes,
-/// response times are pooled. Those of a replay that did not go as recorded are in a column of
-/// their own. `None` if the load point had no answered operation.
+/// response times are pooled. Beside the times in a capture they are service times, as those are.
+/// Operations of a replay that did not go as recorded are in a column of their own.
+/// `None` if the load point had no answered operation.
 #[must_use]
 pub fn operations(workload: &WorkloadDoc, curve: &Curve<'_>) -> Option<Table> {
     let row = curve.peak_row().or(curve.rows.last())?;
@@ -71,17 +75,18 @@ pub fn operations(workload: &WorkloadDoc, curve: &Curve<'_>) -> Option<Table> {
     notes.extend(waits.then(|| IN_FLIGHT_NOTE.to_owned()));
     let recorded = workload.replay.as_ref().map(|replay| &replay.recorded);
     let recorded = recorded.filter(|recorded| !recorded.is_empty());
-    let of_capture = if recorded.is_some() {
-        &RECORDED[..]
-    } else {
-        &[]
-    };
-    notes.extend(recorded.map(|_| RECORDED_NOTE.to_owned()));
+    let mut of_capture: &[&str] = &[];
+    let mut times: fn(&OpDoc) -> &Hdr = OpDoc::response;
+    if recorded.is_some() {
+        of_capture = &RECORDED;
+        times = OpDoc::service;
+        notes.extend(RECORDED_NOTES.map(str::to_owned));
+    }
     let numbers = NUMBERS.into_iter().chain(lists);
     let numbers = numbers.chain(in_flight.iter().copied());
     let numbers = numbers.chain(of_capture.iter().copied()).chain(differ);
     let cells = |name| {
-        let mut cells = cells(row, name, all);
+        let mut cells = cells(row, name, all, times);
         cells.extend(lists.map(|_| cell_of_entries(row, name)));
         if waits {
             cells.extend(cells_in_flight(row, name));
@@ -102,7 +107,7 @@ pub fn operations(workload: &WorkloadDoc, curve: &Curve<'_>) -> Option<Table> {
     })
 }
 
-fn cells(row: &CurveRow<'_>, name: &str, all: u64) -> Vec<Cell> {
+fn cells(row: &CurveRow<'_>, name: &str, all: u64, times: fn(&OpDoc) -> &Hdr) -> Vec<Cell> {
     let ops = || row.passes.iter().filter_map(|pass| pass.ops.get(name));
     let sum = |of: fn(&OpDoc) -> u64| total(ops().map(of));
     let count = sum(|op| op.count);
@@ -112,7 +117,7 @@ fn cells(row: &CurveRow<'_>, name: &str, all: u64) -> Vec<Cell> {
     let mbps = mbps.filter(|bytes| *bytes > 0.0);
     let mbps = mbps.map(|bytes| bytes * 8.0 / 1e6);
     let share = (all > 0 && is_asked_for(name)).then(|| count as f64 / all as f64 * 100.0);
-    let latencies = LatencyDoc::of(&pool(ops().map(OpDoc::response)));
+    let latencies = LatencyDoc::of(&pool(ops().map(times)));
     let mark = |doubt: Doubt| if row.is_valid() { doubt.mark() } else { "! " };
     let latency = |percent, of: fn(&LatencyDoc) -> f64| {
         let doubt = Doubt::of_time(&row.passes, percent);

@@ -10,7 +10,8 @@ use smbench_model::record::{OperationFailure, Phase, ReplayDifference, RunRecord
 use smbench_model::workload::{Replay, Requests, Timing};
 use smbench_protocol::NtStatus;
 use smbench_report::curve::Curve;
-use smbench_report::doc::{ReplayedDoc, RunDoc};
+use smbench_report::doc::{RecordedTimesDoc, ReplayedDoc, RunDoc};
+use smbench_report::table::Table;
 use smbench_report::text::{Tone, cautions, load_points, operations, summary};
 use smbench_report::write_csv;
 
@@ -139,6 +140,39 @@ fn a_replay_without_differences_shows_zero_and_other_runs_show_nothing() {
     let other = document(&run(vec![point(4, 1, 100)]));
     assert_eq!(differing(&other), None);
     assert_eq!(texts(&other), [false, false]);
+}
+
+/// Where requests have times, they wait for these in the response time, which no capture has.
+#[test]
+fn times_beside_those_of_a_capture_are_service_times() {
+    let mut doc = document(&replay(&[]));
+    let ops = &mut doc.load_points[0].ops;
+    let slower = ops["write"].hdr.clone();
+    ops.get_mut("read").unwrap().response_hdr = Some(slower);
+    let table = |doc: &RunDoc| {
+        let curve = Curve::of(&doc.load_points);
+        operations(&doc.plan.workload, &curve).unwrap()
+    };
+    let note = "times: service times, from sent until answered".to_owned();
+    let of_responses = table(&doc);
+    let of_replay = doc.plan.workload.replay.as_mut().unwrap();
+    let times = RecordedTimesDoc {
+        count: 1,
+        mean_ns: 900_000,
+        p50_ns: 900_000,
+        p99_ns: 900_000,
+    };
+    of_replay.recorded.insert("read".to_owned(), times);
+    let of_services = table(&doc);
+    assert!(!of_responses.notes.contains(&note));
+    assert!(of_services.notes.contains(&note));
+    // Mean, p50, p95, p99 and maximum of reads and writes.
+    for at in 4..9 {
+        let time = |table: &Table, row: usize| table.rows[row][at].exact.unwrap();
+        assert_eq!(time(&of_responses, 0), time(&of_responses, 1));
+        assert!(time(&of_services, 0) < time(&of_services, 1));
+    }
+    assert_eq!(of_services.rows[0][10].text, "900 us");
 }
 
 /// Such a document has no `replayed`, and its load points were valid whatever differed.
