@@ -5,6 +5,7 @@ use smbench_model::files::Scope;
 use smbench_model::kind::OpKind;
 use smbench_model::plan::Plan;
 use smbench_model::record::DataFaults;
+use smbench_model::sessions::HandleDurability;
 use smbench_model::setting::Advice;
 use smbench_model::work::Population;
 use smbench_model::workload::Requests;
@@ -134,6 +135,9 @@ impl EventValue {
         let why = match self {
             _ if failover.reconnect.is_none() => {
                 "clients that lose their connection drop out; give @reconnect"
+            }
+            Self::LostHandles if failover.handles == HandleDurability::None => {
+                "no client asks the server to keep its handles; give @handles"
             }
             Self::Writes(_) if populations.clone().all(|one| one.verify == Verify::Off) => {
                 "the data is not verified; give @verify"

@@ -14,6 +14,7 @@ use smbench_model::record::{
     EventKind, FinalRead, IntervalSummary, LoadEvent, LoadPointRecord, OperationFailure, Phase,
     RunRecord, Times,
 };
+use smbench_model::sessions::HandleDurability;
 use smbench_model::workload::Requests;
 use smbench_protocol::NtStatus;
 use smbench_report::doc::RunDoc;
@@ -419,6 +420,19 @@ fn lost_writes_are_judged_where_reads_could_find_them() {
     });
     let failed = "failed   lost writes > 0: 1 lost write at 4 clients";
     assert_eq!(said(&run).0, failed);
+}
+
+/// Where no handle is to be kept, none can be lost.
+#[test]
+fn lost_handles_are_judged_where_the_server_is_asked_to_keep_them() {
+    let condition: Threshold = "lost handles > 0".parse().unwrap();
+    let mut run = run_of(vec![cut()]);
+    let refused = condition.check(&run.plan).unwrap_err().to_string();
+    let expected = "'lost handles > 0' cannot be judged: no client asks the server to keep its \
+                    handles; give handles";
+    assert_eq!(refused, expected);
+    run.plan.sessions.failover.handles = HandleDurability::Durable;
+    assert_eq!(condition.check(&run.plan), Ok(()));
 }
 
 #[test]
