@@ -10,11 +10,25 @@ use crate::machine::socket::ConnectionSocket;
 /// a large window of large writes would need a large buffer.
 pub(super) const FULL_LEN: usize = 1024 * 1024;
 
+/// A connection keeps an empty buffer up to this capacity in bytes, so that one bad minute of
+/// the server does not leave a large buffer in each of thousands of clients.
+const KEPT_CAPACITY: usize = 4096;
+
 /// A queue of bytes. Taking bytes from its front moves no data.
 #[derive(Default)]
 pub(super) struct Backlog {
     bytes: Vec<u8>,
     sent: usize,
+    room: Room,
+}
+
+/// Whether the socket has taken all bytes since the buffer was last empty.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Room {
+    #[default]
+    Enough,
+    /// It did not, so the buffer may have grown beyond what requests usually need.
+    TooLittle,
 }
 
 impl Backlog {
@@ -63,14 +77,21 @@ impl Backlog {
                 self.sent = 0;
             }
             self.bytes.extend_from_slice(output);
+            self.room = Room::TooLittle;
             return Ok(());
         }
         self.bytes.clear();
         self.sent = 0;
+        if self.room == Room::TooLittle {
+            hint::cold_path();
+            self.room = Room::Enough;
+            self.bytes.shrink_to(KEPT_CAPACITY);
+        }
         let written = socket.send_some(context, output)?;
         if written < output.len() {
             hint::cold_path();
             self.bytes.extend_from_slice(&output[written..]);
+            self.room = Room::TooLittle;
         }
         Ok(())
     }
@@ -133,6 +154,7 @@ mod tests {
                 }
             })
             .await;
+            assert!(backlog.bytes.capacity() <= KEPT_CAPACITY);
             largest
         };
         let (received, largest) = tokio::join!(reader, writer);

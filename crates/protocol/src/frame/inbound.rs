@@ -1,5 +1,7 @@
 //! Reassembly of frames from the received stream.
 
+mod spare;
+
 use super::{Frame, FrameError, MAX_FRAME_LEN, PREFIX_LEN, Payload};
 use crate::NtStatus;
 use crate::command::read::READ_RESPONSE_FIXED;
@@ -43,7 +45,7 @@ impl Inbound {
     ) -> Result<Option<Frame<'f>>, FrameError> {
         if matches!(self.state, InboundState::Delivered) {
             self.state = InboundState::Collecting;
-            self.partial.clear();
+            spare::give_back(&mut self.partial);
         }
         if self.partial.is_empty() {
             let whole = frame_len(input)?.map(|len| PREFIX_LEN + len);
@@ -119,6 +121,9 @@ impl Inbound {
             if self.partial.len() == KEPT_OF_DISCARDED && discardable(&self.partial[PREFIX_LEN..]) {
                 return Ok(self.discard(input, whole - KEPT_OF_DISCARDED, total_len));
             }
+        }
+        if whole > self.partial.capacity() {
+            spare::enlarge(&mut self.partial, whole);
         }
         self.fill(input, whole);
         if self.partial.len() < whole {
