@@ -248,7 +248,8 @@ pub struct LoadPointDoc {
     pub quiet: Option<QuietRecord>,
 }
 
-/// First words of the reason of a window without an answer.
+/// First words of the reason of a window without an answer. Those of a population follow its
+/// name.
 pub(crate) const NOTHING_COMPLETED: &str = "no operation completed";
 
 /// A shorter stall is usual on any machine.
@@ -266,6 +267,15 @@ pub(crate) enum OldReason {
 }
 
 impl LoadPointDoc {
+    /// Returns whether the window of all clients, or of a population, had no answer.
+    pub(crate) fn lacks_answers(&self) -> bool {
+        let reason = self.invalid_reason.as_deref().unwrap_or_default();
+        let of_one = reason.strip_prefix("population ");
+        // No name of a population has a colon.
+        let of_one = of_one.and_then(|named| Some(named.split_once(": ")?.1));
+        of_one.unwrap_or(reason).starts_with(NOTHING_COMPLETED)
+    }
+
     /// Returns the load of the point.
     #[must_use]
     pub fn load(&self) -> Load {

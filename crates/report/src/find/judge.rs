@@ -5,8 +5,7 @@ use smbench_model::setting::{DURATION, HOLD};
 
 use super::{Find, busy_machine, sessions, slow};
 use crate::doc::{
-    ConditionOutcome, FindKind, LoadPointDoc, NOTHING_COMPLETED, OfferedDoc, OutcomeDoc,
-    ProbeOutcome, RunDoc,
+    ConditionOutcome, FindKind, LoadPointDoc, OfferedDoc, OutcomeDoc, ProbeOutcome, RunDoc,
 };
 use crate::replayed::Replayed;
 use crate::threshold::Threshold;
@@ -94,7 +93,10 @@ impl Find {
         let reason = point.invalid_reason.as_deref().unwrap_or_default();
         let attempts = point.setup.attempts.as_ref();
         let is_refused = attempts.is_some_and(|attempts| attempts.failed > 0);
-        (!is_refused && reason.starts_with(NOTHING_COMPLETED)).then(|| {
+        // The reason is that of the first population with one. Others may have failed.
+        let has_failed = point.errors > 0 || !point.dropouts.is_empty();
+        let is_other = is_refused || (point.populations.len() > 1 && has_failed);
+        (!is_other && point.lacks_answers()).then(|| {
             let length = if self.kind == FindKind::Logons {
                 HOLD
             } else {

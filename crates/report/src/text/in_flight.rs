@@ -20,8 +20,7 @@ pub fn reason_in_brief(reason: &str) -> &str {
 
 /// Returns what a user can do about a window without an answer. `None` if there was one.
 pub(super) fn advice(point: &LoadPointDoc) -> Option<String> {
-    let reason = point.invalid_reason.as_deref()?;
-    reason.starts_with(NOTHING_COMPLETED).then(|| {
+    point.lacks_answers().then(|| {
         let probe = match point.ops_before {
             Some(0) => ", or check the server with `smbench probe`",
             _ => "",

@@ -177,6 +177,24 @@ fn a_window_without_an_operation_is_the_first_reason() {
     assert!(reason.starts_with(nothing), "{reason}");
 }
 
+/// The reason of a population begins with its name. What failed in another one is not a wait.
+#[test]
+fn a_population_without_an_operation_is_the_first_reason() {
+    let nothing = "population office: no operation completed in the window: 4 reads in flight";
+    let mut company = company_passes(&[1]);
+    company.plan.outstanding = 1;
+    let point = company.load_points.last_mut().unwrap();
+    (point.valid, point.invalid_reason) = (false, Some(nothing.to_owned()));
+    (point.errors, point.generator_limited) = (0, Some(true));
+    let (outcome, reason) = judged(FindKind::Clients, "errors < 1%", &company);
+    assert_eq!(outcome, ProbeOutcome::ClientLimited);
+    let expected = format!("{nothing}; use a longer duration");
+    assert!(reason.starts_with(&expected), "{reason}");
+    company.load_points.last_mut().unwrap().errors = 3;
+    let (_, reason) = judged(FindKind::Clients, "errors < 1%", &company);
+    assert!(!reason.contains("use a longer duration"), "{reason}");
+}
+
 /// Another work than the recorded one says nothing about the machine.
 #[test]
 fn a_replay_that_went_otherwise_breaks_a_probe_on_a_busy_machine_too() {
