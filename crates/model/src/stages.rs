@@ -46,9 +46,10 @@ pub enum StageUnit {
 }
 
 /// What stages are for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum StagesPurpose {
     /// To follow lines.
+    #[default]
     Lines,
     /// To see whether anything drifts under an even load. Each stage is a row of a table.
     Soak,

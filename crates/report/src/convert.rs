@@ -167,7 +167,7 @@ impl RunDoc {
             space_unchecked: record.space_unchecked.clone(),
         };
         let soak = SoakDoc::of(&doc);
-        Self { soak, ..doc }
+        Self { soak, ..doc }.with_purpose()
     }
 }
 

@@ -24,12 +24,38 @@ pub struct Load {
 /// A stage, whose level changes from one number to another.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct LoadStage {
+    /// What it is called.
+    #[serde(skip)]
+    pub name: StageName,
     /// Its number, from 1.
     pub number: u32,
     /// The level at its start.
     pub from: f64,
     /// The level at its end.
     pub to: f64,
+}
+
+/// What a stage is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StageName {
+    /// A stage that follows a line.
+    Stage,
+    /// A minute of a soak.
+    Minute,
+    /// A row of a soak that has another length.
+    Row,
+}
+
+impl StageName {
+    /// Returns the name of one.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Stage => "stage",
+            Self::Minute => "minute",
+            Self::Row => "row",
+        }
+    }
 }
 
 impl LoadStage {
@@ -78,11 +104,18 @@ impl Load {
     /// Returns the name of that number.
     #[must_use]
     pub const fn axis(self) -> &'static str {
-        match (self.stage, self.rate) {
-            (Some(_), Some(_)) => "stage: asked ops/s",
-            (Some(_), None) => "stage: clients",
-            (None, Some(_)) => "asked ops/s",
-            (None, None) => "clients",
+        let Some(stage) = self.stage else {
+            return match self.rate {
+                Some(_) => "asked ops/s",
+                None => "clients",
+            };
+        };
+        match (stage.name, self.rate) {
+            (StageName::Stage, Some(_)) => "stage: asked ops/s",
+            (StageName::Stage, None) => "stage: clients",
+            // The level of a soak is its number of clients.
+            (StageName::Minute, _) => "minute: clients",
+            (StageName::Row, _) => "row: clients",
         }
     }
 }
@@ -114,7 +147,10 @@ impl fmt::Display for Load {
             "clients"
         };
         match (self.stage, self.rate) {
-            (Some(stage), _) => write!(f, "stage {} ({} {unit})", stage.number, stage.levels()),
+            (Some(stage), _) => {
+                let (name, number) = (stage.name.word(), stage.number);
+                write!(f, "{name} {number} ({} {unit})", stage.levels())
+            }
             (None, Some(rate)) => write!(f, "{} {unit}", units::rate(rate)),
             (None, None) => f.write_str(&counted(self.clients.into(), "client")),
         }
@@ -126,9 +162,17 @@ impl fmt::Display for Load {
 pub fn loads(of: &[Load]) -> String {
     match of {
         [one] => one.to_string(),
-        [first, .., last] if first.stage.is_some() => {
-            let number = |load: &Load| load.stage.map_or(0, |stage| stage.number);
-            format!("stages {} to {}", number(first), number(last))
+        [
+            Load {
+                stage: Some(first), ..
+            },
+            ..,
+            Load {
+                stage: Some(last), ..
+            },
+        ] => {
+            let name = first.name.word();
+            format!("{name}s {} to {}", first.number, last.number)
         }
         several => {
             let numbers = several.iter().map(|load| load.print()).join(", ");
@@ -153,5 +197,42 @@ mod tests {
         assert_eq!(loads(&[rate(500.0)]), "500 ops/s");
         assert!(loads(&[rate(500.0), rate(900.0)]).ends_with("500, 900 ops/s"));
         assert!(rate(900.0) > rate(500.0) && clients(16) > clients(4));
+    }
+
+    #[test]
+    fn stages_are_reported_by_their_name() {
+        let of = |name, number| Load {
+            stage: Some(LoadStage {
+                name,
+                number,
+                from: 8.0,
+                to: 8.0,
+            }),
+            ..Load::of(8, None)
+        };
+        for (name, axis, one, both) in [
+            (
+                StageName::Stage,
+                "stage: clients",
+                "stage 1 (8 clients)",
+                "stages 1 to 9",
+            ),
+            (
+                StageName::Minute,
+                "minute: clients",
+                "minute 1 (8 clients)",
+                "minutes 1 to 9",
+            ),
+            (
+                StageName::Row,
+                "row: clients",
+                "row 1 (8 clients)",
+                "rows 1 to 9",
+            ),
+        ] {
+            let [first, last] = [1, 9].map(|number| of(name, number));
+            assert_eq!((first.axis(), &first.to_string()[..]), (axis, one));
+            assert_eq!(loads(&[first, last]), both);
+        }
     }
 }

@@ -15,6 +15,7 @@ use std::time::Duration;
 use smbench_model::contents::Verify;
 use smbench_model::files::Scope;
 use smbench_model::load::{RateScope, Spacing};
+use smbench_model::stages::StagesPurpose;
 use smbench_model::units::format_duration;
 
 use crate::doc::{
@@ -325,10 +326,9 @@ fn in_stages(plan: &PlanDoc) -> Option<String> {
     let stages = plan.stages.as_ref()?;
     let length = Duration::try_from_secs_f64(plan.duration_s).unwrap_or(Duration::MAX);
     let length = format_duration(length);
-    Some(if stages.starts_with("soak ") {
-        format!("a soak of {length} under one load")
-    } else {
-        format!("{length} in stages {}", plain(stages))
+    Some(match plan.stages_purpose() {
+        StagesPurpose::Soak => format!("a soak of {length} under one load"),
+        StagesPurpose::Lines => format!("{length} in stages {}", plain(stages)),
     })
 }
 

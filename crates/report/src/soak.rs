@@ -10,6 +10,7 @@ mod growth;
 use std::time::Duration;
 
 use smbench_model::cpu::CpuScope;
+use smbench_model::stages::StagesPurpose;
 use smbench_model::units::format_duration;
 use statrs::distribution::{ContinuousCDF as _, Normal};
 
@@ -126,8 +127,7 @@ impl SoakDoc {
     /// Returns the trends of a document; `None` if it is not one of a soak.
     #[must_use]
     pub fn of(doc: &RunDoc) -> Option<Self> {
-        let stages = doc.plan.stages.as_deref()?;
-        if !stages.starts_with("soak ") {
+        if doc.plan.stages_purpose() != StagesPurpose::Soak {
             return None;
         }
         let all: Vec<_> = doc.load_points.iter().collect();

@@ -201,11 +201,10 @@ pub(super) fn over_time(profile: &ProfileContent<'_>) -> Section {
             None => Either::Right(server),
         });
     // A series begins with its load point.
-    let since = if profile.is_staged() {
-        "time since the stage began"
-    } else {
-        "time since the window opened"
-    };
+    let since = profile.stage_name().map_or_else(
+        || "time since the window opened".to_owned(),
+        |name| format!("time since the {} began", name.word()),
+    );
     let mut has_plot = false;
     for (name, title, axis, percent, column) in COURSES.iter().filter(|_| !shown.is_empty()) {
         let lines = shown.iter().map(|(server, row, (pass, series))| Line {
@@ -225,7 +224,7 @@ pub(super) fn over_time(profile: &ProfileContent<'_>) -> Section {
         part.plot(Plot {
             name: format!("{}-time-{name}", profile.stem),
             title: format!("{}: {title} over time {}", profile.name, level.name()),
-            x: Axis::new(since, Quantity::Time),
+            x: Axis::new(&since, Quantity::Time),
             y: Axis::new(*axis, Quantity::Latency),
             marks: marks(shown.iter().map(|(_, _, (pass, _))| *pass)),
             lines,

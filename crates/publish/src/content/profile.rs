@@ -3,6 +3,7 @@
 use itertools::Itertools as _;
 use smbench_report::RunDoc;
 use smbench_report::curve::{Curve, CurveRow};
+use smbench_report::load::StageName;
 use smbench_report::metric::Metric;
 use smbench_report::study::{Study, slug};
 
@@ -75,8 +76,13 @@ impl<'a> ProfileContent<'a> {
 
     /// Returns whether load points are stages, which follow one another in time.
     pub(super) fn is_staged(&self) -> bool {
+        self.stage_name().is_some()
+    }
+
+    /// Returns what its stages are called; `None` if load points are no stages.
+    pub(super) fn stage_name(&self) -> Option<StageName> {
         let mut rows = self.servers.iter().flat_map(|server| &server.curve.rows);
-        rows.any(|row| row.load().stage.is_some())
+        rows.find_map(|row| Some(row.load().stage?.name))
     }
 
     /// Returns whether every server has just one load point, which does not make a

@@ -102,6 +102,7 @@ pub(super) fn offered(
 #[cfg(test)]
 mod tests {
     use smbench_model::record::LoadPointRecord;
+    use smbench_model::stages::StagesPurpose;
 
     use super::super::load_point;
     use super::*;
@@ -120,6 +121,7 @@ mod tests {
             from: 8.0,
             to: 8.0,
             clients_at_start: Some(8),
+            purpose: StagesPurpose::Lines,
         };
         point.stage = Some(stage.clone());
         assert!(point.unsteady().is_some());

@@ -13,7 +13,7 @@ use smbench_model::limits::Limits;
 use smbench_model::load::{Ramp, RateScope, Spacing};
 use smbench_model::plan::Plan;
 use smbench_model::record::Origin;
-use smbench_model::stages::Stages;
+use smbench_model::stages::{Stages, StagesPurpose};
 
 use super::named::Named;
 use super::plan_sessions::PlanSessionsDoc;
@@ -181,6 +181,14 @@ pub struct LimitsDoc {
 }
 
 impl PlanDoc {
+    /// Returns what its stages are for.
+    pub(crate) fn stages_purpose(&self) -> StagesPurpose {
+        match &self.stages {
+            Some(stages) if stages.starts_with("soak ") => StagesPurpose::Soak,
+            _ => StagesPurpose::Lines,
+        }
+    }
+
     /// Returns the number of worker threads at this number of clients. Sessions
     /// that share a connection share a thread, and a thread without clients never
     /// starts.

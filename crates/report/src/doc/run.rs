@@ -217,13 +217,23 @@ impl RunDoc {
     ///
     /// The errors of [`RunDoc::load`], except those of reading the file.
     pub fn parse(bytes: &[u8], path: &Path) -> Result<Self, LoadError> {
-        let doc: Self = parse(bytes, path)?;
+        let doc = parse::<Self>(bytes, path)?.with_purpose();
         doc.load_points
             .iter()
             .try_for_each(consistent)
             .map_err(|detail| malformed(path, &detail))?;
         let is_grown = doc.peak.is_none() && doc.plan.stages.is_some();
         Ok(if is_grown { doc.completed() } else { doc })
+    }
+
+    /// Notes in each stage what the stages of the plan are for.
+    pub(crate) fn with_purpose(mut self) -> Self {
+        let purpose = self.plan.stages_purpose();
+        let stages = self.load_points.iter_mut();
+        for stage in stages.filter_map(|point| point.stage.as_mut()) {
+            stage.purpose = purpose;
+        }
+        self
     }
 }
 

@@ -2,11 +2,11 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use smbench_model::stages::{StagePlace, StageUnit};
+use smbench_model::stages::{StagePlace, StageUnit, StagesPurpose};
 
 use super::named::Named;
 use super::point::LoadPointDoc;
-use crate::load::LoadStage;
+use crate::load::{LoadStage, StageName};
 use crate::statistics::SteadyDoc;
 
 /// A stage of a load: a line from one level to another.
@@ -27,7 +27,13 @@ pub struct StageDoc {
     /// Clients under load at its start. A population alone may have fewer than the level of all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clients_at_start: Option<u32>,
+    /// What the stages of the load are for. In a file, the plan says it.
+    #[serde(skip)]
+    pub purpose: StagesPurpose,
 }
+
+/// Seconds of a row of a soak, unless the soak is short or very long.
+const MINUTE_S: f64 = 60.0;
 
 /// What changes in stages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -75,6 +81,20 @@ impl StageDoc {
             from: place.from,
             to: place.to,
             clients_at_start: (place.unit == StageUnit::Clients).then_some(clients_at_start),
+            purpose: StagesPurpose::Lines,
+        }
+    }
+
+    fn name(&self) -> StageName {
+        // The last row may be shorter than those before it.
+        let row_s = match self.number {
+            0 | 1 => self.length_s,
+            number => self.begin_s / f64::from(number - 1),
+        };
+        match self.purpose {
+            StagesPurpose::Lines => StageName::Stage,
+            StagesPurpose::Soak if row_s == MINUTE_S => StageName::Minute,
+            StagesPurpose::Soak => StageName::Row,
         }
     }
 }
@@ -82,6 +102,7 @@ impl StageDoc {
 impl From<&StageDoc> for LoadStage {
     fn from(stage: &StageDoc) -> Self {
         Self {
+            name: stage.name(),
             number: stage.number,
             from: stage.from,
             to: stage.to,

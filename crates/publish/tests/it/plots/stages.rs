@@ -1,5 +1,6 @@
 //! Stages and soaks over time.
 
+use smbench_model::stages::StagesPurpose;
 use smbench_publish::plot::Quantity;
 use smbench_publish::{report, to_markdown};
 use smbench_report::doc::{LoadPointDoc, Named, SoakDoc, StageDoc, StageMemoryDoc, StageUnitDoc};
@@ -23,6 +24,7 @@ fn stage(number: u32, times: [f64; 2], levels: [f64; 2]) -> LoadPointDoc {
             from,
             to,
             clients_at_start: None,
+            purpose: StagesPurpose::Lines,
         }),
         window_s: length_s,
         ..point(to as u32, 1, f64::from(number) * 10.0, 400_000)
@@ -54,6 +56,9 @@ fn soak(server_mib: impl Fn(u32) -> Option<u64>) -> Study {
     });
     let mut doc = run(rows.collect());
     doc.plan.stages = Some("soak 10m:8".to_owned());
+    for row in &mut doc.load_points {
+        row.stage.as_mut().unwrap().purpose = StagesPurpose::Soak;
+    }
     doc.soak = SoakDoc::of(&doc);
     study(&[("NAS", doc)])
 }
@@ -149,6 +154,8 @@ fn a_soak_has_its_verdict_and_memory_over_time() {
     assert!(!has_plot(&steady, "01-file-server-stages-clients"));
     let times = plot(&steady, "01-file-server-response-p99");
     assert_eq!(times.lines[0].points.len(), 10);
+    let of_one = plot(&steady, "01-file-server-time-p99");
+    assert_eq!(of_one.x.title, "time since the minute began");
     let own = plot(&steady, "01-file-server-memory-own");
     let memory = own.lines[0].points.iter().map(|point| point.y);
     assert_eq!(memory.collect::<Vec<_>>(), [20.0 * MIB as f64; 10]);

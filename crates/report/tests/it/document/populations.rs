@@ -14,6 +14,7 @@ use smbench_model::record::{
     ServerFacts, SplitSizes,
 };
 use smbench_model::sessions::{Mode, SessionOptions};
+use smbench_model::stages::StagesPurpose;
 use smbench_model::work::Population;
 use smbench_protocol::NtStatus;
 use smbench_report::compare::{Input, compare};
@@ -560,6 +561,7 @@ fn interference_sets_a_population_alone_beside_the_others() {
             from: 4.0,
             to: 4.0,
             clients_at_start: None,
+            purpose: StagesPurpose::Lines,
         });
         doc
     };

@@ -1,5 +1,6 @@
 //! Stages and soaks: which rows are valid, and what conditions and trends are about.
 
+use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use smbench_model::Nanos;
@@ -13,7 +14,7 @@ use smbench_model::stages::Stages;
 use smbench_protocol::NtStatus;
 use smbench_report::text::cautions;
 use smbench_report::threshold::UnfinishedPoint;
-use smbench_report::{RunDoc, Threshold};
+use smbench_report::{RunDoc, Threshold, render};
 
 use crate::samples::{book, document, point, run};
 
@@ -237,19 +238,29 @@ fn each_row_of_a_soak_is_judged() {
     for (condition, expected) in [
         (
             "p99 > 50ms",
-            "failed   p99 > 50ms: 80.0 ms at stage 4 (8 clients)",
+            "failed   p99 > 50ms: 80.0 ms at row 4 (8 clients)",
         ),
         (
             "p99 at 8 > 50ms",
-            "failed   p99 at 8 > 50ms: 80.0 ms at stage 4 (8 clients)",
+            "failed   p99 at 8 > 50ms: 80.0 ms at row 4 (8 clients)",
         ),
         (
             "ops/s < 5011",
-            "failed   ops/s < 5011: 5010 at stage 1 (8 clients)",
+            "failed   ops/s < 5011: 5010 at row 1 (8 clients)",
         ),
     ] {
         assert_eq!(words(&slow, condition), expected);
     }
+    // A document that was read knows it by its plan.
+    let read = RunDoc::parse(slow.to_json().as_bytes(), Path::new("here")).unwrap();
+    assert_eq!(read.load_points[3].stage, slow.load_points[3].stage);
+    assert!(render(&read).contains("row: clients"));
+    // A soak of ten minutes or more has a row per minute, and a rest.
+    let stages = Stages::soak(8, Duration::from_secs(630)).unwrap();
+    let long = document(&staged_run(staged(&stages, |_, _| {}), stages));
+    let places = [0, 1, 10].map(|row| long.load_points[row].load().to_string());
+    let expected = [1, 2, 11].map(|minute| format!("minute {minute} (8 clients)"));
+    assert_eq!(places, expected);
 }
 
 /// The slope of uneven rows says nothing, though it is large per hour.

@@ -4,6 +4,7 @@ use insta::assert_snapshot;
 use smbench_model::Nanos;
 use smbench_model::kind::OpKind;
 use smbench_model::record::{OperationFailure, Phase};
+use smbench_model::stages::StagesPurpose;
 use smbench_report::doc::{MachineDoc, Named, OpDoc, StageDoc, StageUnitDoc, StreamsDoc};
 use smbench_report::metric::Metric;
 use smbench_report::{RunDoc, write_csv};
@@ -106,6 +107,7 @@ fn stages_and_frames_have_columns() {
             from: 1.0,
             to: 1.0,
             clients_at_start: None,
+            purpose: StagesPurpose::Lines,
         });
     }
     doc.load_points[1].streams = Some(StreamsDoc {
