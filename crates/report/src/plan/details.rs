@@ -8,6 +8,7 @@ use itertools::Itertools as _;
 use serde_json::Value;
 use smbench_model::lists::clients::ClientList;
 use smbench_model::sessions::{Mode, SessionOptions};
+use smbench_model::stages::{Stages, StagesPurpose};
 use smbench_model::units::{Size, format_duration};
 
 use crate::doc::{DriverDoc, Named, OperationDoc, PatternDoc, PlanDoc, ReplayDoc, StreamDoc};
@@ -100,8 +101,28 @@ fn time(plan: &PlanDoc) -> String {
     format!(
         "{most}{} for {}, without set-up",
         format_duration(all),
-        counted(points, "load point")
+        stages(plan).unwrap_or_else(|| counted(points, "load point"))
     )
+}
+
+/// Counts the stages of all passes, or the rows of a soak, which are load points of one load.
+/// `None` if the plan has none.
+fn stages(plan: &PlanDoc) -> Option<String> {
+    let stages = plan.stages.as_deref()?;
+    let passes = u64::from(plan.repeat);
+    Some(match plan.stages_purpose() {
+        StagesPurpose::Lines => {
+            // A change without a length is no load point.
+            let lasting = stages.split(',').filter(|stage| !stage.starts_with("0s:"));
+            counted(lasting.count() as u64 * passes, "stage")
+        }
+        StagesPurpose::Soak => {
+            let length = Duration::try_from_secs_f64(plan.duration_s).ok()?;
+            // Their number does not depend on the clients.
+            let rows = Stages::soak(1, length).ok()?;
+            counted(rows.places().count() as u64 * passes, "row")
+        }
+    })
 }
 
 /// Describes an operation of a mix, with its relevant parameters.

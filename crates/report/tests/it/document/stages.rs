@@ -12,6 +12,7 @@ use smbench_model::record::{
 };
 use smbench_model::stages::Stages;
 use smbench_protocol::NtStatus;
+use smbench_report::plan::details;
 use smbench_report::text::cautions;
 use smbench_report::threshold::UnfinishedPoint;
 use smbench_report::{RunDoc, Threshold, render};
@@ -261,6 +262,26 @@ fn each_row_of_a_soak_is_judged() {
     let places = [0, 1, 10].map(|row| long.load_points[row].load().to_string());
     let expected = [1, 2, 11].map(|minute| format!("minute {minute} (8 clients)"));
     assert_eq!(places, expected);
+}
+
+/// Each stage that lasts is a load point, though the load is one.
+#[test]
+fn a_plan_counts_its_stages() {
+    let time = |stages: Stages| {
+        let mut record = run(vec![point(8, 1, 400)]);
+        record.plan.work.duration = stages.total();
+        record.plan.work.ramp_up = Duration::ZERO;
+        record.plan.work.ramp_down = Duration::ZERO;
+        record.plan.work.stages = Some(stages);
+        let planned = details(&document(&record).plan);
+        let time = planned.into_iter().find(|of| of.0 == "time");
+        time.unwrap().1
+    };
+    let day = "2m:50,10m:500,0s:100,5m:500,2m:0".parse().unwrap();
+    assert_eq!(time(day), "19m for 4 stages, without set-up");
+    let soak = |length_s| Stages::soak(8, Duration::from_secs(length_s)).unwrap();
+    assert_eq!(time(soak(30)), "30s for 10 rows, without set-up");
+    assert_eq!(time(soak(630)), "10m 30s for 11 rows, without set-up");
 }
 
 /// The slope of uneven rows says nothing, though it is large per hour.
