@@ -12,8 +12,9 @@ use smbench_model::record::{
 };
 use smbench_model::stages::Stages;
 use smbench_protocol::NtStatus;
+use smbench_report::doc::StreamsDoc;
 use smbench_report::plan::details;
-use smbench_report::text::cautions;
+use smbench_report::text::{cautions, stream_remarks};
 use smbench_report::threshold::UnfinishedPoint;
 use smbench_report::{RunDoc, Threshold, render};
 
@@ -262,6 +263,41 @@ fn each_row_of_a_soak_is_judged() {
     let places = [0, 1, 10].map(|row| long.load_points[row].load().to_string());
     let expected = [1, 2, 11].map(|minute| format!("minute {minute} (8 clients)"));
     assert_eq!(places, expected);
+}
+
+/// Rows in which no frame was late would all say the same.
+#[test]
+fn only_rows_with_late_frames_have_a_sentence_of_their_own() {
+    let mut doc = doc(soak(|_, _| {}));
+    for (number, row) in (1..).zip(&mut doc.load_points) {
+        row.streams = Some(StreamsDoc {
+            frames: 240,
+            late: 0,
+            late_share: Some(0.0),
+            missing: 0,
+            streams_late: 0,
+            longest_late_ns: 0,
+            longest_gap_ns: 0,
+            least_buffered_ns: Some(number * 100_000_000),
+        });
+    }
+    let said = |doc: &RunDoc| -> Vec<String> {
+        let remarks = stream_remarks(doc).into_iter();
+        remarks.map(|(_, words)| words).collect()
+    };
+    let quiet = "2400 frames, none late; the emptiest buffer had 100 ms left";
+    assert_eq!(said(&doc), [format!("10 rows: {quiet}")]);
+    let streams = doc.load_points[3].streams.as_mut().unwrap();
+    (streams.late, streams.streams_late) = (3, 1);
+    let said = said(&doc);
+    let begins = [
+        "9 of 10 rows: 2160 frames, none late; ",
+        "row 4 (8 clients): 3 of 240 frames late (",
+    ];
+    assert_eq!(said.len(), begins.len(), "{said:?}");
+    for (words, begin) in said.iter().zip(begins) {
+        assert!(words.starts_with(begin), "{words}");
+    }
 }
 
 /// Each stage that lasts is a load point, though the load is one.
