@@ -161,7 +161,7 @@ impl EventValue {
     pub(super) fn of(self, row: &CurveRow<'_>) -> Option<f64> {
         match self {
             // Nobody knows how long the blackout of a client is that did not come back.
-            Self::Blackout(_) if open_blackouts(row) > 0 => None,
+            Self::Blackout(_) if open_blackouts(row) > 0 || is_untouched(row) => None,
             Self::Blackout(metric) => {
                 let times = events(row).filter_map(|event| event.blackout_hdr.as_ref());
                 match LatencyDoc::of(&pool(times)) {
@@ -198,14 +198,28 @@ impl EventValue {
     /// Returns why the value of a row is not known, as a clause without a place; `None` if there
     /// is no such reason.
     pub(super) fn why_unknown(self, row: &CurveRow<'_>) -> Option<String> {
-        let open = open_blackouts(row);
-        let is_open = open > 0 && matches!(self, Self::Blackout(_));
-        is_open.then(|| format!("{} did not come back", counted(open, "client")))
+        match (self, open_blackouts(row)) {
+            (Self::Blackout(_), 0) => {
+                is_untouched(row).then(|| "no event interrupted a client".to_owned())
+            }
+            (Self::Blackout(_), open) => {
+                Some(format!("{} did not come back", counted(open, "client")))
+            }
+            _ => None,
+        }
     }
 }
 
 fn events<'a>(row: &CurveRow<'a>) -> impl Iterator<Item = &'a EventDoc> {
     row.all_passes().flat_map(|pass| &pass.events)
+}
+
+/// Returns whether no event of the plan reached a client. A blackout of 0 would then say that
+/// clients came back at once.
+fn is_untouched(row: &CurveRow<'_>) -> bool {
+    let is_planned = events(row).any(|event| event.event.is_some());
+    let has_lost = row.all_passes().any(|pass| !pass.links.is_empty());
+    is_planned && !has_lost && events(row).all(|event| event.clients == 0)
 }
 
 /// Returns the number of clients that did not come back.

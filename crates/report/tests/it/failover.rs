@@ -527,6 +527,32 @@ fn a_condition_on_events_fails_if_one_load_point_is_beyond_the_limit() {
     assert_eq!(condition.judge(&document(&run)).to_string(), expected);
 }
 
+/// An event that reached nobody says nothing about blackouts.
+#[test]
+fn a_blackout_is_not_judged_where_no_event_interrupted_a_client() {
+    let condition: Threshold = "blackout max > 15s".parse().unwrap();
+    let judged = |point: &LoadPointRecord| {
+        let doc = document(&run_of(vec![point.clone()]));
+        condition.judge(&doc).to_string()
+    };
+    // Without events, nothing was to happen.
+    let mut untouched = point(4, 1, 1000);
+    assert!(judged(&untouched).starts_with("passed"));
+    untouched.events = cut().events;
+    let expected = "unknown  blackout max > 15s: cannot be judged: no event interrupted a client \
+                    at 4 clients";
+    assert_eq!(judged(&untouched), expected);
+    // Clients that have nothing to send come back without a blackout.
+    book(&mut untouched.ops, Phase::Window, |ops| {
+        ops.event(LoadEvent {
+            at: Nanos(2_100 * MILLISECOND),
+            kind: EventKind::LinkLost,
+            clients: 4,
+        });
+    });
+    assert!(judged(&untouched).starts_with("passed"));
+}
+
 #[test]
 fn conditions_judge_what_events_cost() {
     let mut doc = document(&run_of(vec![cut()]));
