@@ -39,6 +39,10 @@ struct GateDocument<'a> {
 pub(super) fn gate(args: &GateArgs) -> Result<Exit, Failure> {
     let doc = RunDoc::load(&args.baseline)?;
     let request = request(&doc, args)?;
+    for condition in &args.fail_if {
+        let checked = condition.check(&request.draft);
+        checked.map_err(|error| Failure::Usage(error.to_string()))?;
+    }
     let candidate = match args.candidate.given() {
         Candidate::Url(url) => {
             // Asked for before signals are caught, so that Ctrl-C at the prompt just ends

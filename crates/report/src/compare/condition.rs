@@ -4,9 +4,12 @@
 
 use std::str::FromStr;
 
+use smbench_model::kind::OpKind;
+use smbench_model::plan::Plan;
 use smbench_model::setting::FAIL_IF;
 use smbench_model::units::parse_whole;
 
+use super::error::CompareError;
 use crate::metric::Metric;
 use crate::units::plain;
 
@@ -108,6 +111,37 @@ impl FromStr for Condition {
             place,
             side,
             limit_percent,
+        })
+    }
+}
+
+impl Condition {
+    /// Checks that a plan has the population, so that no load is wasted on one that it lacks.
+    ///
+    /// # Errors
+    ///
+    /// [`CompareError::NoData`] with the populations of the plan.
+    pub fn check(&self, plan: &Plan) -> Result<(), CompareError> {
+        // A population cannot have the name of an operation.
+        let word = self.op.as_deref().filter(|op| OpKind::named(op).is_none());
+        let Some(name) = self.population.as_deref().or(word) else {
+            return Ok(());
+        };
+        let populations = plan.work.populations.iter();
+        let all: Vec<_> = populations.filter_map(|one| one.name.as_deref()).collect();
+        if all.contains(&name) {
+            return Ok(());
+        }
+        let (profile, name) = (&plan.work.profile, plain(name));
+        Err(CompareError::NoData {
+            condition: self.text.clone(),
+            reason: match &all[..] {
+                [] => format!("profile {profile} has no {name}"),
+                all => {
+                    let all = all.join(", ");
+                    format!("profile {profile} has no population {name}, only {all}")
+                }
+            },
         })
     }
 }

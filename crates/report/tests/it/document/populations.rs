@@ -23,7 +23,7 @@ use smbench_report::plan::details;
 use smbench_report::text::{
     cautions, interference, operations_of_populations, populations, runs_alone,
 };
-use smbench_report::{Curve, RunDoc, Threshold, render, write_csv};
+use smbench_report::{Condition, Curve, RunDoc, Threshold, render, write_csv};
 
 use super::json;
 use crate::samples::{book, curve, document, point, run, unwrapped};
@@ -530,6 +530,29 @@ fn conditions_name_a_population() {
     let judged = condition.judge(&doc);
     assert_eq!(judged.population.as_deref(), Some("office"));
     assert_eq!(judged.operation, None);
+}
+
+/// A gate refuses it before the load.
+#[test]
+fn a_condition_on_a_change_of_a_population_that_is_not_there_is_refused() {
+    let plan = company(&[8]).plan;
+    let checked = |condition: &str| {
+        let condition: Condition = condition.parse().unwrap();
+        condition.check(&plan).map_err(|error| error.to_string())
+    };
+    for known in [
+        "p99 > +10%",
+        "read p99 > +10%",
+        "office p99 > +10%",
+        "office read p99 > +10%",
+    ] {
+        assert_eq!(checked(known), Ok(()), "{known}");
+    }
+    for unknown in ["offce p99 > +10%", "offce read p99 > +10%"] {
+        let refused = checked(unknown).unwrap_err();
+        let reason = "profile company has no population offce, only office, backup";
+        assert!(refused.ends_with(reason), "{refused}");
+    }
 }
 
 #[test]
