@@ -4,6 +4,7 @@
 //! shares form a group, and each group is a profile. Nothing of a capture but these counts
 //! is in a profile. Not here: the lines, which come as they are written to a trace.
 
+mod asked;
 mod group;
 mod issued;
 mod opens;

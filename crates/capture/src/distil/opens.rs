@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::work::info_name;
+use super::asked::info_name;
 use crate::trace::{TraceCreate, TraceLine};
 
 /// CreateOptions (MS-SMB2 2.2.13).
