@@ -76,3 +76,6 @@ impl Distiller {
         made
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,4 +1,5 @@
-//! What a request of a trace is in a profile: its command and its class of information.
+//! What a request of a trace is in a profile: its command, its bytes and its class of
+//! information.
 
 use smbench_model::action::QueryClass;
 use smbench_model::kind::OpKind;
@@ -11,6 +12,25 @@ pub(super) const ATTRIBUTES: [&str; 3] = ["basic", "allocation", "end_of_file"];
 /// Returns whether sizes of a command are compared.
 pub(super) fn is_sized(command: &str) -> bool {
     matches!(command, "read" | "write")
+}
+
+/// Whether a READ found no byte, because it began at the end of the file. No READ of a profile
+/// does. A server of CIFS answers without an error.
+pub(super) fn is_at_end(line: &TraceLine) -> bool {
+    let is_refused = line.status.as_deref() == Some("STATUS_END_OF_FILE");
+    command_of(line) == "read" && (is_refused || line.moved == Some(0))
+}
+
+/// Returns the bytes of a request that a profile asks for, if there are any. A READ has those
+/// that it found: files of a profile never end within a request.
+pub(super) fn bytes_of(line: &TraceLine) -> Option<u64> {
+    let asked = line.length?;
+    let found = match (command_of(line), line.moved) {
+        ("read", _) if is_at_end(line) => 0,
+        ("read", Some(found)) => found.min(asked),
+        _ => asked,
+    };
+    Some(found).filter(|&bytes| bytes > 0)
 }
 
 /// Returns the name of a command in SMB2.

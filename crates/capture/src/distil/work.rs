@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::asked::{ATTRIBUTES, command_of, info_name, is_sized};
+use super::asked::{ATTRIBUTES, bytes_of, command_of, info_name, is_at_end, is_sized};
 use super::issued::DistilledCounts;
 use super::opens::{DistilledOpen, DistilledOpens, create_action};
 use super::pace::SessionPace;
@@ -58,7 +58,7 @@ impl SessionWork {
             return;
         }
         self.counts
-            .add(command, line.length.filter(|_| is_sized(command)));
+            .add(command, bytes_of(line).filter(|_| is_sized(command)));
         if let (Some(took), false) = (line.took_ns, command == "change_notify") {
             let done = line.at_ns.saturating_add(took);
             self.pace.add(line.at_ns, done);
@@ -133,9 +133,7 @@ impl SessionWork {
 
     /// Counts a size that an action of a profile draws.
     fn sized(&mut self, line: &TraceLine) {
-        let Some(bytes) = line.length.filter(|&bytes| bytes > 0) else {
-            return;
-        };
+        let Some(bytes) = bytes_of(line) else { return };
         if self.sizes.len() < SIZES_MAX || self.sizes.contains_key(&bytes) {
             *self.sizes.entry(bytes).or_default() += 1;
         }
@@ -192,7 +190,7 @@ impl SessionWork {
                     self.closed(open, line.at_ns);
                 }
             }
-            "read" | "write" => {
+            "read" | "write" if !is_at_end(line) => {
                 self.sized(line);
                 self.placed(line);
                 self.moved(line);
@@ -284,7 +282,7 @@ impl SessionWork {
         let (Some(offset), Some(open)) = (line.offset, self.opens.get(line)) else {
             return;
         };
-        let end = offset.saturating_add(line.length.unwrap_or(0));
+        let end = offset.saturating_add(bytes_of(line).unwrap_or(0));
         if let Some(before) = open.end.replace(end) {
             self.placed += 1;
             self.sequential += u64::from(before == offset);
@@ -296,7 +294,7 @@ impl SessionWork {
         let end = line
             .offset
             .unwrap_or(0)
-            .saturating_add(line.length.unwrap_or(0));
+            .saturating_add(bytes_of(line).unwrap_or(0));
         let path = line.path.or_else(|| self.opens.get(line)?.path);
         let Some(path) = path else { return };
         if self.files.len() < FILES_MAX || self.files.contains_key(&path) {

@@ -1,0 +1,75 @@
+//! Profiles of lines that are written here.
+
+use smbench_model::profile::Profile;
+use smbench_model::spec::Spec;
+
+use super::*;
+
+/// The time between two requests, and that of a request.
+const EVERY_NS: u64 = 1_000_000;
+const TOOK_NS: u64 = 100_000;
+
+/// Lines of a session, which are sent one after the other.
+#[derive(Default)]
+struct WrittenLines {
+    lines: Vec<TraceLine>,
+}
+
+impl WrittenLines {
+    /// Adds a request that succeeds, and returns it for its details.
+    fn add(&mut self, command: &str) -> &mut TraceLine {
+        self.lines.push(TraceLine {
+            at_ns: self.lines.len() as u64 * EVERY_NS,
+            took_ns: Some(TOOK_NS),
+            session: Some(1),
+            command: command.to_owned(),
+            status: Some("STATUS_SUCCESS".to_owned()),
+            ..TraceLine::default()
+        });
+        self.lines.last_mut().unwrap()
+    }
+
+    /// Adds a READ of this many bytes, and returns it.
+    fn read(&mut self, file: u32, asked: u64) -> &mut TraceLine {
+        let line = self.add("read");
+        line.path = Some(file);
+        line.handle = Some(file.into());
+        line.offset = Some(0);
+        line.length = Some(asked);
+        line.moved = Some(asked);
+        line
+    }
+
+    /// Returns the only group.
+    fn group(&self) -> DistilledGroup {
+        let mut distiller = Distiller::default();
+        self.lines.iter().for_each(|line| distiller.add(line));
+        let mut groups = distiller.finish().groups;
+        assert_eq!(groups.len(), 1);
+        groups.remove(0)
+    }
+}
+
+fn spec_of(group: &DistilledGroup) -> Spec {
+    Profile::parse("made", &group.to_toml("made")).unwrap().spec
+}
+
+#[test]
+fn a_read_has_the_bytes_that_it_found() {
+    let mut lines = WrittenLines::default();
+    for file in 1..=20 {
+        lines.read(file, 32_768).moved = Some(292);
+        let at_end = lines.read(file, 32_768);
+        at_end.offset = Some(292);
+        at_end.moved = None;
+        at_end.status = Some("STATUS_END_OF_FILE".to_owned());
+    }
+    let group = lines.group();
+    assert_eq!((group.actions(), group.requests()), (20, 40));
+    let sizes = &group.recorded().sizes;
+    assert_eq!(sizes[&("read".to_owned(), 292)], 20);
+    assert_eq!(sizes.len(), 1);
+    let sizes = spec_of(&group).sizes;
+    assert_eq!(sizes.len(), 1);
+    assert_eq!(sizes[0].size.0, 292);
+}
