@@ -95,9 +95,12 @@ impl DistilledGroup {
             sessions(self.sessions),
             self.requests(),
         );
+        for note in self.notes() {
+            // Writing to a String cannot fail.
+            let _ = writeln!(toml, "# {note}");
+        }
         toml += &self.places(&sizes);
         let in_flight = work.pace.in_flight().round().clamp(1.0, 64.0);
-        // Writing to a String cannot fail.
         let _ = write!(
             toml,
             "[run]\nclients = \"{}\"\noutstanding = {in_flight}\n",
@@ -125,33 +128,80 @@ impl DistilledGroup {
         toml
     }
 
-    /// Returns the files, or a tree if all actions open files by name.
-    fn places(&self, sizes: &BTreeMap<u64, u64>) -> String {
-        let work = &self.work;
+    /// Returns in what the files of the profile differ from the recorded ones, a line each.
+    #[must_use]
+    pub fn notes(&self) -> Vec<String> {
+        if self.has_tree() {
+            return Vec::new();
+        }
+        let mut notes = Vec::new();
+        let largest = largest_of(&self.sizes());
+        let files = self.work.files.values();
+        let shorter = files.filter(|&&bytes| bytes < largest).count();
+        if shorter > 0 && self.mean_bytes() < largest {
+            notes.push(format!(
+                "files have {largest} bytes, as the largest request: {shorter} of {} recorded files \
+                 were shorter",
+                self.work.files.len()
+            ));
+        }
+        let count = self.file_count();
+        if count > FILES_MAX {
+            notes.push(format!(
+                "there are {FILES_MAX} files, the most that a profile is made with: {count} were \
+                 recorded"
+            ));
+        }
+        notes
+    }
+
+    /// Whether the files are a tree: all actions open them by name, and there are many.
+    fn has_tree(&self) -> bool {
         let by_name = ["op = \"create_read_close\"", "op = \"create_query_close\""];
         let is_by_name = |action: &String| by_name.iter().any(|name| action.starts_with(name));
-        let distinct = work.files.len() as u64;
-        let largest = sizes.keys().next_back().copied().unwrap_or(0);
-        let mean = work.files.values().map(|&bytes| bytes as f64).sum::<f64>();
-        let mean = (mean / (distinct as f64).max(1.0)).round() as u64;
-        if distinct > FILES_MAX && work.actions.keys().all(is_by_name) {
-            let size = mean.max(1);
-            return format!("[tree]\nfiles = {distinct}\nsizes = \"{size}:100\"\n");
+        let distinct = self.work.files.len() as u64;
+        distinct > FILES_MAX && self.work.actions.keys().all(is_by_name)
+    }
+
+    /// Returns the mean length of the files.
+    fn mean_bytes(&self) -> u64 {
+        // Nothing shows how long they are.
+        if self.work.files.is_empty() {
+            return 4096;
         }
-        let is_shared = self.sessions > 1 && self.files > distinct;
-        let (scope, count) = if is_shared {
-            ("shared", distinct)
+        let lengths = self.work.files.values().map(|&bytes| bytes as f64);
+        let mean = lengths.sum::<f64>() / self.work.files.len() as f64;
+        (mean.round() as u64).clamp(1, FILE_BYTES_MAX)
+    }
+
+    fn has_shared_files(&self) -> bool {
+        self.sessions > 1 && self.files > self.work.files.len() as u64
+    }
+
+    /// Returns the number of files of a client, or of shared files.
+    fn file_count(&self) -> u64 {
+        match self.work.files.len() as u64 {
+            distinct if self.has_shared_files() => distinct,
+            0 => self.work.held_files.div_ceil(self.sessions),
+            distinct => distinct.div_ceil(self.sessions),
+        }
+    }
+
+    /// Returns the files, or a tree if all actions open files by name.
+    fn places(&self, sizes: &BTreeMap<u64, u64>) -> String {
+        let mean = self.mean_bytes();
+        if self.has_tree() {
+            let files = self.work.files.len();
+            return format!("[tree]\nfiles = {files}\nsizes = \"{mean}:100\"\n");
+        }
+        let scope = if self.has_shared_files() {
+            "shared"
         } else {
-            let files = if distinct > 0 {
-                distinct
-            } else {
-                work.held_files
-            };
-            ("private", files.div_ceil(self.sessions))
+            "private"
         };
-        let count = count.clamp(1, FILES_MAX);
-        let bytes = mean.max(largest).max(4096).next_multiple_of(4096);
-        let bytes = bytes.min(FILE_BYTES_MAX);
+        let count = self.file_count().clamp(1, FILES_MAX);
+        // A request fits into each file.
+        let bytes = mean.max(largest_of(sizes));
         format!("[files]\nscope = \"{scope}\"\ncount = {count}\nsize = {bytes}\n")
     }
 
@@ -193,6 +243,10 @@ impl DistilledGroup {
         }
         joined
     }
+}
+
+fn largest_of(sizes: &BTreeMap<u64, u64>) -> u64 {
+    sizes.keys().next_back().copied().unwrap_or(0)
 }
 
 fn sessions(count: u64) -> String {

@@ -18,6 +18,8 @@ pub(super) struct DistilledOpen {
     /// The action that opens and closes, if it is for nothing else.
     pub(super) create: String,
     pub(super) path: Option<u32>,
+    /// Bytes of the file when it was opened.
+    pub(super) bytes: u64,
     pub(super) begin_ns: u64,
     /// Requests worked on it.
     pub(super) is_used: bool,
@@ -46,6 +48,7 @@ impl DistilledOpens {
             let open = DistilledOpen {
                 create: create_action(create),
                 path: line.path,
+                bytes: create.size.unwrap_or(0),
                 begin_ns: line.at_ns,
                 ..DistilledOpen::default()
             };

@@ -4,6 +4,7 @@ use smbench_model::profile::Profile;
 use smbench_model::spec::Spec;
 
 use super::*;
+use crate::trace::TraceCreate;
 
 /// The time between two requests, and that of a request.
 const EVERY_NS: u64 = 1_000_000;
@@ -40,6 +41,22 @@ impl WrittenLines {
         line
     }
 
+    /// Opens a file of this many bytes.
+    fn open(&mut self, file: u32, bytes: u64) {
+        let line = self.add("create");
+        line.path = Some(file);
+        line.handle = Some(file.into());
+        line.create = Some(Box::new(TraceCreate {
+            disposition: 1,
+            size: Some(bytes),
+            ..TraceCreate::default()
+        }));
+    }
+
+    fn close(&mut self, file: u32) {
+        self.add("close").handle = Some(file.into());
+    }
+
     /// Returns the only group.
     fn group(&self) -> DistilledGroup {
         let mut distiller = Distiller::default();
@@ -72,4 +89,36 @@ fn a_read_has_the_bytes_that_it_found() {
     let sizes = spec_of(&group).sizes;
     assert_eq!(sizes.len(), 1);
     assert_eq!(sizes[0].size.0, 292);
+}
+
+#[test]
+fn small_files_keep_their_size() {
+    let mut lines = WrittenLines::default();
+    for file in 1..=100 {
+        lines.open(file, 292);
+        lines.read(file, 32_768).moved = Some(292);
+        lines.close(file);
+    }
+    let group = lines.group();
+    let spec = spec_of(&group);
+    assert_eq!(spec.files.count, Some(100));
+    assert_eq!(spec.files.size.unwrap().0, 292);
+    assert!(group.notes().is_empty(), "{:?}", group.notes());
+}
+
+#[test]
+fn files_that_a_request_makes_longer_are_counted() {
+    let mut lines = WrittenLines::default();
+    for file in 1..=30 {
+        let bytes = if file == 1 { 5000 } else { 300 };
+        lines.open(file, bytes);
+        lines.read(file, bytes);
+        lines.close(file);
+    }
+    let group = lines.group();
+    assert_eq!(spec_of(&group).files.size.unwrap().0, 5000);
+    let said = "files have 5000 bytes, as the largest request: 29 of 30 recorded files were shorter";
+    assert_eq!(group.notes(), [said]);
+    let comment = format!("\n# {said}\n");
+    assert!(group.to_toml("made").contains(&comment));
 }

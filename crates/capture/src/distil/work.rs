@@ -162,11 +162,12 @@ impl SessionWork {
                 self.did("op = \"lookup_missing\"");
             }
             Some(action) if is_done(&parts[0]) => {
-                if let [_, read, _] = &parts[..]
+                if let [create, read, _] = &parts[..]
                     && command_of(read) == "read"
                 {
                     self.sized(read);
-                    self.moved(read);
+                    let opened = create.create.as_ref().and_then(|create| create.size);
+                    self.moved(read, read.path.or(create.path), opened.unwrap_or(0));
                 }
                 self.did(action);
             }
@@ -193,7 +194,9 @@ impl SessionWork {
             "read" | "write" if !is_at_end(line) => {
                 self.sized(line);
                 self.placed(line);
-                self.moved(line);
+                let open = self.opens.get(line).map(|open| (open.path, open.bytes));
+                let (path, bytes) = open.unwrap_or_default();
+                self.moved(line, line.path.or(path), bytes);
                 self.did(format!("op = \"{command}\""));
             }
             "lock" if line.flags.unwrap_or(0) & UNLOCK == 0 => {
@@ -289,17 +292,16 @@ impl SessionWork {
         }
     }
 
-    /// Notes the file of a READ or a WRITE, and how long it is at least.
-    fn moved(&mut self, line: &TraceLine) {
+    /// Notes the file of a READ or a WRITE, and how long it is at least: it had `opened` bytes.
+    fn moved(&mut self, line: &TraceLine, path: Option<u32>, opened: u64) {
         let end = line
             .offset
             .unwrap_or(0)
             .saturating_add(bytes_of(line).unwrap_or(0));
-        let path = line.path.or_else(|| self.opens.get(line)?.path);
         let Some(path) = path else { return };
         if self.files.len() < FILES_MAX || self.files.contains_key(&path) {
             let known = self.files.entry(path).or_default();
-            *known = end.max(*known);
+            *known = end.max(opened).max(*known);
         }
     }
 }

@@ -162,7 +162,12 @@ fn blocks(profile: &MadeProfile<'_>) -> Vec<Block> {
         sizes.rows.truncate(SIZES_MAX);
         sizes.notes.push(format!("and {more} more"));
     }
-    let mut blocks = vec![facts, Block::Table(commands)];
+    let mut blocks = vec![facts];
+    let notes = profile.group.notes();
+    if !notes.is_empty() {
+        blocks.push(Block::List(notes));
+    }
+    blocks.push(Block::Table(commands));
     if !sizes.rows.is_empty() {
         blocks.push(Block::Table(sizes));
     }
