@@ -2,9 +2,13 @@
 //! information.
 
 use smbench_model::action::QueryClass;
+use smbench_model::bounds::REQUEST_BYTES_MAX;
 use smbench_model::kind::OpKind;
 
 use crate::trace::TraceLine;
+
+/// The largest file of a profile.
+pub(super) const FILE_BYTES_MAX: u64 = 1 << 40;
 
 /// Classes of SET_INFO that need no open of their own.
 pub(super) const ATTRIBUTES: [&str; 3] = ["basic", "allocation", "end_of_file"];
@@ -19,6 +23,12 @@ pub(super) fn is_sized(command: &str) -> bool {
 pub(super) fn is_at_end(line: &TraceLine) -> bool {
     let is_refused = line.status.as_deref() == Some("STATUS_END_OF_FILE");
     command_of(line) == "read" && (is_refused || line.moved == Some(0))
+}
+
+/// Whether a LOCK is of a range that no file of a profile has.
+pub(super) fn is_past_end(line: &TraceLine) -> bool {
+    line.offset.is_some_and(|offset| offset >= FILE_BYTES_MAX)
+        || line.length.is_some_and(|length| length > REQUEST_BYTES_MAX)
 }
 
 /// Returns the bytes of a request that a profile asks for, if there are any. A READ has those

@@ -3,6 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use smbench_model::bounds::REQUEST_BYTES_MAX;
+
+use super::asked::FILE_BYTES_MAX;
 use super::issued::{DistilledCounts, distance};
 use super::work::SessionWork;
 
@@ -14,9 +17,6 @@ const ALIKE_MAX: f64 = 0.25;
 const SIZES_MAX: usize = 48;
 /// Files of a client.
 const FILES_MAX: u64 = 1000;
-/// The largest request and the largest file of a profile.
-const REQUEST_BYTES_MAX: u64 = 1 << 30;
-const FILE_BYTES_MAX: u64 = 1 << 40;
 /// Mean pauses below this are the client's own work, not a think time.
 const THINK_NS_MIN: f64 = 1e6;
 
@@ -216,7 +216,8 @@ impl DistilledGroup {
         ];
         let has_size = |action: &String| {
             let first = action.lines().next().unwrap_or_default();
-            needs.iter().any(|op| first == format!("op = \"{op}"))
+            let is_past_end = action.ends_with("past_end = true");
+            !is_past_end && needs.iter().any(|op| first == format!("op = \"{op}"))
         };
         if !self.work.actions.keys().any(has_size) {
             return BTreeMap::new();

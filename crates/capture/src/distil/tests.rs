@@ -1,5 +1,6 @@
 //! Profiles of lines that are written here.
 
+use smbench_model::action::{Action, WeightedAction};
 use smbench_model::profile::Profile;
 use smbench_model::spec::Spec;
 
@@ -121,4 +122,43 @@ fn files_that_a_request_makes_longer_are_counted() {
     assert_eq!(group.notes(), [said]);
     let comment = format!("\n# {said}\n");
     assert!(group.to_toml("made").contains(&comment));
+}
+
+#[test]
+fn a_lock_makes_no_file_and_no_request_larger() {
+    let mut lines = WrittenLines::default();
+    lines.open(1, 8192);
+    for (offset, length) in [(0, 1), (1 << 62, 1), (0, u64::MAX)] {
+        for _ in 0..10 {
+            lines.read(1, 4096);
+            let lock = lines.add("lock");
+            (lock.handle, lock.flags) = (Some(1), Some(0x12));
+            (lock.offset, lock.length) = (Some(offset), Some(length));
+        }
+    }
+    let spec = spec_of(&lines.group());
+    assert_eq!(spec.files.size.unwrap().0, 8192);
+    assert_eq!(spec.sizes.len(), 1);
+    assert_eq!(spec.sizes[0].size.0, 4096);
+    let locks = |past_end: bool| {
+        let is_lock = |one: &&WeightedAction| {
+            let exclusive = true;
+            one.action == Action::Lock { exclusive, past_end }
+        };
+        spec.operations.iter().find(is_lock).unwrap().weight
+    };
+    assert!((locks(false) - 100.0 / 6.0).abs() < 0.01);
+    assert!((locks(true) - 100.0 / 3.0).abs() < 0.01);
+}
+
+#[test]
+fn sizes_belong_to_no_lock_past_the_end() {
+    let mut lines = WrittenLines::default();
+    lines.open(1, 8192);
+    for _ in 0..20 {
+        lines.read(1, 8192).status = Some("STATUS_END_OF_FILE".to_owned());
+        let lock = lines.add("lock");
+        (lock.handle, lock.offset, lock.length) = (Some(1), Some(1 << 62), Some(1));
+    }
+    assert!(spec_of(&lines.group()).sizes.is_empty());
 }

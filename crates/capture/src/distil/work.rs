@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::asked::{ATTRIBUTES, bytes_of, command_of, info_name, is_at_end, is_sized};
+use super::asked::{ATTRIBUTES, bytes_of, command_of, info_name, is_at_end, is_past_end, is_sized};
 use super::issued::DistilledCounts;
 use super::opens::{DistilledOpen, DistilledOpens, create_action};
 use super::pace::SessionPace;
@@ -22,7 +22,7 @@ pub(super) struct SessionWork {
     pub(super) actions: BTreeMap<String, u64>,
     /// Requests that the profile is compared with.
     pub(super) counts: DistilledCounts,
-    /// Bytes of all requests that have a size.
+    /// Bytes of READs and WRITEs.
     pub(super) sizes: BTreeMap<u64, u64>,
     /// READs and WRITEs behind another one of their open, and those at its end.
     pub(super) placed: u64,
@@ -200,13 +200,14 @@ impl SessionWork {
                 self.did(format!("op = \"{command}\""));
             }
             "lock" if line.flags.unwrap_or(0) & UNLOCK == 0 => {
-                let exclusive = line.flags.unwrap_or(0) & EXCLUSIVE != 0;
-                self.sized(line);
-                self.did(if exclusive {
-                    "op = \"lock\"\nexclusive = true"
-                } else {
-                    "op = \"lock\""
-                });
+                let mut action = "op = \"lock\"".to_owned();
+                if line.flags.unwrap_or(0) & EXCLUSIVE != 0 {
+                    action += "\nexclusive = true";
+                }
+                if is_past_end(line) {
+                    action += "\npast_end = true";
+                }
+                self.did(action);
             }
             "flush" | "echo" => self.did(format!("op = \"{command}\"")),
             "query_info" => {
