@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use smbench_model::bounds::REQUEST_BYTES_MAX;
+use smbench_model::load::THINK_TIME_MAX;
 
 use super::asked::FILE_BYTES_MAX;
 use super::issued::{DistilledCounts, distance};
@@ -71,6 +72,11 @@ impl DistilledGroup {
         }
     }
 
+    /// Returns the requests that a client of the profile has in flight.
+    fn outstanding(&self) -> f64 {
+        self.work.pace.in_flight().round().clamp(1.0, 64.0)
+    }
+
     fn think_ns(&self) -> f64 {
         self.work.pace.paused_ns() / (self.actions() as f64).max(1.0)
     }
@@ -100,10 +106,10 @@ impl DistilledGroup {
             let _ = writeln!(toml, "# {note}");
         }
         toml += &self.places(&sizes);
-        let in_flight = work.pace.in_flight().round().clamp(1.0, 64.0);
+        let outstanding = self.outstanding();
         let _ = write!(
             toml,
-            "[run]\nclients = \"{}\"\noutstanding = {in_flight}\n",
+            "[run]\nclients = \"{}\"\noutstanding = {outstanding}\n",
             self.sessions
         );
         let think_ns = self.think_ns();
@@ -113,7 +119,9 @@ impl DistilledGroup {
             } else {
                 "fixed"
             };
-            let think_us = (think_ns / 1e3).round();
+            // Each request in flight has pauses of its own after it.
+            let think_us = (think_ns * outstanding / 1e3).round();
+            let think_us = think_us.min(THINK_TIME_MAX.as_micros() as f64);
             let _ = write!(
                 toml,
                 "think_time = \"{think_us}us\"\nthink_distribution = \"{varies}\"\n"

@@ -14,7 +14,8 @@ pub struct DistilledCounts {
     pub commands: BTreeMap<String, u64>,
     /// READs and WRITEs by command and bytes.
     pub sizes: BTreeMap<(String, u64), u64>,
-    /// Mean time in nanoseconds from an answer to the next action, while none is in flight.
+    /// Time in nanoseconds that a client pauses for each of its actions. Pauses side by side
+    /// count once.
     pub think_ns: f64,
 }
 
@@ -71,7 +72,8 @@ pub fn issued(plan: &Plan, actions: u64) -> DistilledCounts {
     let mut stream = OpStream::new(&mix, plan.work.drawing_seed(), 0);
     let mut counts = DistilledCounts::default();
     if let LoadModel::Closed { think: Some(think) } = population.load {
-        counts.think_ns = think.mean.as_nanos() as f64;
+        // Requests in flight pause side by side.
+        counts.think_ns = think.mean.as_nanos() as f64 / f64::from(population.outstanding);
     }
     for _ in 0..actions {
         let mut next = Some(stream.next());

@@ -26,7 +26,7 @@ pub(super) struct SessionPace {
 }
 
 impl SessionPace {
-    /// Adds a request. They come in the order of their answers.
+    /// Adds a frame of requests. They come in the order of their answers.
     pub(super) fn add(&mut self, sent_ns: u64, done_ns: u64) {
         self.took_ns += (done_ns - sent_ns) as f64;
         let Some(idle_ns) = self.idle_ns else {

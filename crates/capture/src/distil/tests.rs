@@ -162,3 +162,39 @@ fn sizes_belong_to_no_lock_past_the_end() {
     }
     assert!(spec_of(&lines.group()).sizes.is_empty());
 }
+
+#[test]
+fn a_compound_is_one_request_in_flight() {
+    let mut lines = WrittenLines::default();
+    for file in 1..=20 {
+        let sent_ns = u64::from(file) * 10 * EVERY_NS;
+        lines.open(file, 292);
+        lines.read(file, 292);
+        lines.close(file);
+        for part in lines.lines.iter_mut().rev().take(3) {
+            (part.at_ns, part.group) = (sent_ns, Some(file.into()));
+        }
+    }
+    let group = lines.group();
+    assert_eq!(group.actions(), 20);
+    assert_eq!(spec_of(&group).run.work.outstanding, Some(1));
+    // 19 pauses of 20 actions.
+    let think_ns = (10 * EVERY_NS - TOOK_NS) as f64 * 19.0 / 20.0;
+    assert!((group.recorded().think_ns - think_ns).abs() < 1.0);
+}
+
+#[test]
+fn requests_in_flight_together_pause_together() {
+    let mut lines = WrittenLines::default();
+    for file in 1..=80 {
+        lines.read(file, 4096).at_ns = u64::from((file - 1) / 4) * 100 * EVERY_NS;
+    }
+    let group = lines.group();
+    let work = spec_of(&group).run.work;
+    assert_eq!(work.outstanding, Some(4));
+    // A burst of four, then a pause of all four slots. The last burst has none.
+    let pause_ns = (100 * EVERY_NS - TOOK_NS) as f64 * 19.0 / 20.0;
+    let think_ns = work.think_time.unwrap().as_nanos() as f64;
+    assert!((think_ns - pause_ns).abs() < 1e3, "{think_ns}");
+    assert!((group.recorded().think_ns - pause_ns / 4.0).abs() < 1.0);
+}

@@ -59,12 +59,6 @@ impl SessionWork {
         }
         self.counts
             .add(command, bytes_of(line).filter(|_| is_sized(command)));
-        if let (Some(took), false) = (line.took_ns, command == "change_notify") {
-            let done = line.at_ns.saturating_add(took);
-            self.pace.add(line.at_ns, done);
-            let (begin, end) = self.times.unwrap_or((line.at_ns, done));
-            self.times = Some((begin.min(line.at_ns), end.max(done)));
-        }
         if line.group != self.compound {
             self.end_compound();
         }
@@ -73,7 +67,26 @@ impl SessionWork {
                 self.compound = Some(group);
                 self.parts.push(line.clone());
             }
-            None => self.single(line),
+            None => {
+                self.timed(std::slice::from_ref(line));
+                self.single(line);
+            }
+        }
+    }
+
+    /// Notes when the requests of a frame were in flight. They are one operation of a client.
+    fn timed(&mut self, frame: &[TraceLine]) {
+        let is_worked_on = |line: &&TraceLine| command_of(line) != "change_notify";
+        let answered = frame
+            .iter()
+            .filter(|line| line.took_ns.is_some())
+            .filter(is_worked_on);
+        let sent = answered.clone().map(|line| line.at_ns).min();
+        let done = answered.map(TraceLine::done_ns).max();
+        if let Some((sent, done)) = sent.zip(done) {
+            self.pace.add(sent, done);
+            let (begin, end) = self.times.unwrap_or((sent, done));
+            self.times = Some((begin.min(sent), end.max(done)));
         }
     }
 
@@ -143,6 +156,7 @@ impl SessionWork {
     fn end_compound(&mut self) {
         self.compound = None;
         let parts = std::mem::take(&mut self.parts);
+        self.timed(&parts);
         let commands: Vec<_> = parts.iter().map(command_of).collect();
         let is_done = |line: &TraceLine| line.status.as_deref() == Some("STATUS_SUCCESS");
         let action = match (&commands[..], &parts[..]) {
