@@ -19,7 +19,7 @@ use self::work::SessionWork;
 use crate::trace::TraceLine;
 
 /// Sessions that are kept. Requests of later ones are left out.
-const SESSIONS_MAX: usize = 20_000;
+pub const DISTILLED_SESSIONS_MAX: usize = 20_000;
 
 /// Profiles of a capture.
 #[derive(Debug, Default)]
@@ -28,9 +28,12 @@ pub struct Distillation {
     pub groups: Vec<DistilledGroup>,
     /// Sessions with too few actions for a profile.
     pub small_sessions: u64,
-    /// Requests without a session, of sessions beyond those that are kept, and of small
-    /// sessions.
+    /// Actions of the small session with most of them.
+    pub small_actions: u64,
+    /// Requests without a session, and of small sessions.
     pub left_out: u64,
+    /// Requests of sessions beyond [`DISTILLED_SESSIONS_MAX`].
+    pub unkept: u64,
 }
 
 /// The sessions of a capture while it is read.
@@ -38,17 +41,19 @@ pub struct Distillation {
 pub(crate) struct Distiller {
     sessions: BTreeMap<u32, SessionWork>,
     strays: u64,
+    unkept: u64,
 }
 
 impl Distiller {
     /// Adds a request.
     pub(crate) fn add(&mut self, line: &TraceLine) {
-        let has_room = self.sessions.len() < SESSIONS_MAX;
+        let has_room = self.sessions.len() < DISTILLED_SESSIONS_MAX;
         match line.session {
             Some(session) if has_room || self.sessions.contains_key(&session) => {
                 self.sessions.entry(session).or_default().add(line);
             }
-            _ => self.strays += 1,
+            Some(_) => self.unkept += 1,
+            None => self.strays += 1,
         }
     }
 
@@ -58,12 +63,14 @@ impl Distiller {
         works.iter_mut().for_each(SessionWork::finish);
         let mut made = Distillation {
             left_out: self.strays,
+            unkept: self.unkept,
             ..Distillation::default()
         };
         works.sort_by_key(|work| std::cmp::Reverse(work.requests()));
         for work in works {
             if work.action_count() < DISTILLED_ACTIONS_MIN {
                 made.small_sessions += u64::from(work.requests() > 0);
+                made.small_actions = made.small_actions.max(work.action_count());
                 made.left_out += work.requests();
             } else if let Some(group) = made.groups.iter_mut().find(|one| one.is_like(&work)) {
                 group.join(work);

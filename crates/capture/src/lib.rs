@@ -47,7 +47,8 @@ mod tcp;
 mod trace;
 
 pub use distil::{
-    DISTILLED_ACTIONS_MIN, Distillation, DistilledCounts, DistilledGroup, distance, issued,
+    DISTILLED_ACTIONS_MIN, DISTILLED_SESSIONS_MAX, Distillation, DistilledCounts, DistilledGroup,
+    distance, issued,
 };
 pub use error::CaptureError;
 pub use import::{CaptureImport, CaptureResult, ImportOptions, SliceBegin, first_time_ns};

@@ -198,3 +198,19 @@ fn requests_in_flight_together_pause_together() {
     assert!((think_ns - pause_ns).abs() < 1e3, "{think_ns}");
     assert!((group.recorded().think_ns - pause_ns / 4.0).abs() < 1.0);
 }
+
+#[test]
+fn a_small_session_is_told_by_its_actions() {
+    let mut distiller = Distiller::default();
+    for (session, reads) in [(1, 7), (2, 13)] {
+        let mut lines = WrittenLines::default();
+        for _ in 0..reads {
+            lines.read(1, 4096).session = Some(session);
+        }
+        lines.lines.iter().for_each(|line| distiller.add(line));
+    }
+    let made = distiller.finish();
+    assert!(made.groups.is_empty());
+    assert_eq!((made.small_sessions, made.small_actions), (2, 13));
+    assert_eq!((made.left_out, made.unkept), (20, 0));
+}

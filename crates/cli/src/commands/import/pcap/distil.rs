@@ -5,7 +5,8 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use smbench_capture::{
-    DISTILLED_ACTIONS_MIN, Distillation, DistilledCounts, DistilledGroup, distance, issued,
+    DISTILLED_ACTIONS_MIN, DISTILLED_SESSIONS_MAX, Distillation, DistilledCounts, DistilledGroup,
+    distance, issued,
 };
 use smbench_formats::profile::ProfileError;
 use smbench_model::plan::Plan;
@@ -47,12 +48,11 @@ pub(super) fn distil(args: &PcapArgs, out: &Path) -> Result<Exit, Failure> {
     capture.distil();
     let files: Vec<_> = args.files.iter().map(PathBuf::as_path).collect();
     read_all(&mut capture, &in_order(&files)?)?;
-    let made = finish(capture, args)?.distilled();
+    let mut result = finish(capture, args)?;
+    let made = result.distilled();
     if made.groups.is_empty() {
-        return Err(Failure::Usage(format!(
-            "the capture makes no profile: no session has {DISTILLED_ACTIONS_MIN} operations that \
-             a profile can have"
-        )));
+        let encrypted = result.summary.unreadable.encrypted_messages;
+        return Err(Failure::Usage(no_profile(&made, encrypted)));
     }
     let count = made.groups.len().min(PROFILES_MAX);
     let groups = made.groups.iter().take(PROFILES_MAX).enumerate();
@@ -96,8 +96,23 @@ fn profile(path: PathBuf, group: &DistilledGroup) -> Result<MadeProfile<'_>, Fai
     })
 }
 
+/// Says why a capture makes no profile, and what helps.
+fn no_profile(made: &Distillation, encrypted: u64) -> String {
+    let advice = if encrypted > 0 {
+        let messages = counted(encrypted, "encrypted message");
+        format!("open its {messages} with --keytab, --nt-password-file or --session-keys")
+    } else {
+        "capture for longer, or leave out the slice".to_owned()
+    };
+    format!(
+        "the capture makes no profile, because a session needs {DISTILLED_ACTIONS_MIN} operations \
+         that a profile can have: the largest of {} has {}; {advice}",
+        counted(made.small_sessions, "session"),
+        made.small_actions,
+    )
+}
+
 fn left_out(made: &Distillation) -> String {
-    let groups = made.groups.len().saturating_sub(PROFILES_MAX);
     let mut lines = String::new();
     if made.left_out > 0 {
         let requests = counted(made.left_out, "request");
@@ -109,9 +124,24 @@ fn left_out(made: &Distillation) -> String {
         }
         lines.push('\n');
     }
-    if groups > 0 {
-        let groups = counted(groups as u64, "group");
-        lines += &format!("left out: {groups} with fewer requests than the {PROFILES_MAX} above\n");
+    if made.unkept > 0 {
+        let requests = counted(made.unkept, "request");
+        lines += &format!(
+            "left out: {requests} of sessions beyond the first {DISTILLED_SESSIONS_MAX}: take \
+             slices with --from and --for\n"
+        );
+    }
+    if let Some(others) = made.groups.get(PROFILES_MAX..).filter(|rest| !rest.is_empty()) {
+        let requests =
+            |groups: &[DistilledGroup]| groups.iter().map(DistilledGroup::requests).sum::<u64>();
+        lines += &format!(
+            "left out: {} of {} groups, with {} of {} requests, because {PROFILES_MAX} profiles are \
+             the most: take slices with --client or --user\n",
+            others.len(),
+            made.groups.len(),
+            requests(others),
+            requests(&made.groups),
+        );
     }
     lines
 }
@@ -219,5 +249,32 @@ mod tests {
             left_out(&made),
             "left out: 2 requests without a session, or of 1 session with fewer than 20 operations\n"
         );
+    }
+
+    #[test]
+    fn each_limit_is_named_with_what_exceeds_it() {
+        let groups = (0..18).map(|_| DistilledGroup::default());
+        let made = Distillation {
+            groups: groups.collect(),
+            unkept: 1,
+            ..Distillation::default()
+        };
+        assert_eq!(
+            left_out(&made),
+            "left out: 1 request of sessions beyond the first 20000: take slices with --from and \
+             --for\nleft out: 2 of 18 groups, with 0 of 0 requests, because 16 profiles are the \
+             most: take slices with --client or --user\n"
+        );
+        let small = Distillation {
+            small_sessions: 3,
+            small_actions: 13,
+            ..Distillation::default()
+        };
+        let said = "the capture makes no profile, because a session needs 20 operations that a \
+                    profile can have: the largest of 3 sessions has 13; ";
+        let longer = "capture for longer, or leave out the slice";
+        assert_eq!(no_profile(&small, 0), format!("{said}{longer}"));
+        let keys = "open its 5 encrypted messages with --keytab, --nt-password-file or --session-keys";
+        assert_eq!(no_profile(&small, 5), format!("{said}{keys}"));
     }
 }
