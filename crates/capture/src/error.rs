@@ -30,7 +30,7 @@ pub enum CaptureError {
         found: String,
     },
     /// The file is damaged.
-    #[error("{file} is damaged after frame {frame}: {what}")]
+    #[error("{file} is damaged after frame {frame}: {what}; {}", rescue(*.frame))]
     Damaged {
         /// Name of the file.
         file: String,
@@ -40,8 +40,13 @@ pub enum CaptureError {
         what: &'static str,
     },
     /// No connection has SMB messages.
-    #[error("the capture has no SMB: {frames} frames hold {held}")]
+    #[error(
+        "{capture} has no SMB: {frames} frames hold {held}; record the server's port, mostly 445, \
+         with whole packets"
+    )]
     NoSmb {
+        /// Name of its first file, and how many more it has.
+        capture: String,
         /// Number of frames.
         frames: u64,
         /// What they hold instead.
@@ -65,4 +70,12 @@ pub enum CaptureError {
         /// The damage.
         source: MalformedFile,
     },
+}
+
+/// Says how a damaged file can be read.
+fn rescue(frame: u64) -> String {
+    match frame {
+        0 => "record it again".to_owned(),
+        _ => format!("editcap -r keeps the frames 1-{frame}"),
+    }
 }

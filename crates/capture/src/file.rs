@@ -115,7 +115,7 @@ impl<'n, R: Read> PacketReader<'n, R> {
                 Ok(Parsed::Other(block_len)) => self.from += block_len,
                 Ok(Parsed::Incomplete(missing)) => {
                     if !self.fill(missing)? {
-                        self.end.is_cut = self.from < self.to;
+                        self.end.is_cut |= self.from < self.to;
                         self.end.dropped = blocks.dropped();
                         return Ok(self.end);
                     }
@@ -144,6 +144,7 @@ impl<'n, R: Read> PacketReader<'n, R> {
             let start = &self.buffer[..self.to];
             return Err(match format {
                 Some(Format::Pcap | Format::PcapNg) => self.damaged("it ends in its header"),
+                _ if self.end.is_cut => self.damaged("its compressed data ends too early"),
                 None if start.is_empty() => CaptureError::Empty { file },
                 _ => {
                     let found = foreign(start);
@@ -181,6 +182,10 @@ impl<'n, R: Read> PacketReader<'n, R> {
                     self.end.is_cut = true;
                     break;
                 }
+                // Only the decoder of gzip says so.
+                Err(error) if is_wrong_data(error.kind()) => {
+                    return Err(self.damaged("its compressed data is wrong"));
+                }
                 Err(error) => return Err(failed(self.file)(error)),
             }
         }
@@ -196,8 +201,16 @@ impl<'n, R: Read> PacketReader<'n, R> {
     }
 }
 
-/// Names what a file begins with.
+const fn is_wrong_data(kind: io::ErrorKind) -> bool {
+    matches!(
+        kind,
+        io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput
+    )
+}
+
+/// Names what a file begins with, and what helps.
 fn foreign(start: &[u8]) -> String {
+    const ADVICE: &str = "give a file of tcpdump or Wireshark";
     let known: [(&[u8], &str); 9] = [
         (b"PK\x03\x04", "a ZIP archive: unpack it"),
         (
@@ -206,7 +219,10 @@ fn foreign(start: &[u8]) -> String {
         ),
         (b"\xfd7zXZ", "compressed by xz: pipe it through xzcat"),
         (b"BZh", "compressed by bzip2: pipe it through bzcat"),
-        (b"\x7fELF", "a program"),
+        (
+            b"\x7fELF",
+            "a program: give a file of tcpdump or Wireshark",
+        ),
         (
             b"snoop\0\0\0",
             "a capture of snoop: convert it with editcap",
@@ -229,8 +245,9 @@ fn foreign(start: &[u8]) -> String {
     }
     let shown = &start[..start.len().min(64)];
     if !shown.is_empty() && shown.iter().all(|byte| matches!(byte, 9..=13 | 32..=126)) {
-        return "text".to_owned();
+        return format!("text: {ADVICE}");
     }
     let digits = start.iter().take(4).map(|byte| format!("{byte:02x}"));
-    format!("begins with {}", digits.collect::<Vec<_>>().join(" "))
+    let digits = digits.collect::<Vec<_>>().join(" ");
+    format!("begins with {digits}: {ADVICE}")
 }

@@ -98,6 +98,8 @@ pub struct CaptureImport {
     fragments: Fragments,
     foreign: BTreeMap<String, u64>,
     source: SourceSummary,
+    /// Name of the first file.
+    name: String,
     has_begun: bool,
 }
 
@@ -112,6 +114,7 @@ impl CaptureImport {
             fragments: Fragments::default(),
             foreign: BTreeMap::new(),
             source: SourceSummary::default(),
+            name: String::new(),
             has_begun: false,
         }
     }
@@ -137,13 +140,19 @@ impl CaptureImport {
     /// If the file cannot be read, is no capture, or is damaged. What was read before is
     /// kept.
     pub fn read(&mut self, name: &str, source: impl Read) -> Result<(), CaptureError> {
+        if self.source.files == 0 {
+            name.clone_into(&mut self.name);
+        }
         let before = self.source.frames;
         let end = read_packets(name, source, |packet| {
             self.packet(packet, before);
             ControlFlow::Continue(())
         })?;
         self.source.files += 1;
-        self.source.cut_files += u64::from(end.is_cut);
+        if end.is_cut {
+            self.source.cut_files += 1;
+            self.source.cut_frame.get_or_insert(self.source.frames);
+        }
         let dropped = &mut self.source.dropped_frames;
         *dropped = dropped.saturating_add(end.dropped);
         Ok(())
@@ -161,9 +170,14 @@ impl CaptureImport {
             *self.foreign.entry(name.clone()).or_default() += frames;
         }
         if self.ledger.connections == 0 {
+            let more = self.source.files.saturating_sub(1);
             return Err(CaptureError::NoSmb {
+                capture: match more {
+                    0 => self.name,
+                    _ => format!("{} and {more} more", self.name),
+                },
                 frames: self.source.frames,
-                held: held(&self.foreign, self.source.frames),
+                held: held(&self.foreign, &self.source),
             });
         }
         let summary = CaptureSummary::new(&self.ledger, self.source, self.foreign);
@@ -234,7 +248,7 @@ fn count(counts: &mut BTreeMap<String, u64>, name: &str) {
 }
 
 /// Names what a capture without SMB holds, the most first.
-fn held(foreign: &BTreeMap<String, u64>, frames: u64) -> String {
+fn held(foreign: &BTreeMap<String, u64>, source: &SourceSummary) -> String {
     const NAMED_MAX: usize = 5;
     let mut counts: Vec<_> = foreign.iter().collect();
     counts.sort_by_key(|(name, count)| (std::cmp::Reverse(**count), (*name).clone()));
@@ -244,7 +258,10 @@ fn held(foreign: &BTreeMap<String, u64>, frames: u64) -> String {
         .map(|(name, count)| format!("{name} ({count})"));
     let named: Vec<_> = named.collect();
     match named.len() {
-        0 if frames == 0 => "nothing".to_owned(),
+        0 if source.frames == 0 && source.cut_files > 0 => {
+            "nothing, because the file ends inside of the first".to_owned()
+        }
+        0 if source.frames == 0 => "nothing".to_owned(),
         0 => "no readable packet".to_owned(),
         _ => named.join(", "),
     }

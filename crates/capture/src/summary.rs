@@ -81,6 +81,9 @@ pub struct SourceSummary {
     pub files: u64,
     /// Files that end inside of a packet.
     pub cut_files: u64,
+    /// The last frame before the packet inside of which the first of them ends.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cut_frame: Option<u64>,
     /// Number of frames.
     pub frames: u64,
     /// Bytes of the frames on the wire.

@@ -6,5 +6,6 @@ mod damage;
 mod encrypted;
 mod packets;
 mod recording;
+mod refused;
 mod slices;
 mod tshark;

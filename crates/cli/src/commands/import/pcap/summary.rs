@@ -33,15 +33,15 @@ pub(super) fn blocks(summary: &CaptureSummary) -> Vec<Block> {
             blocks.push(Block::Table(names(title, counts, unit)));
         }
     }
-    let left_out = left_out(summary);
-    if !left_out.is_empty() {
-        blocks.push(Block::Table(Table::of(
-            "Left out",
-            vec![Column::number("count"), Column::text("what")],
-            left_out,
-        )));
-    }
+    blocks.extend(left_out_of("Left out", summary));
     blocks
+}
+
+/// Returns the table of what the summary does not have, if there is something.
+pub(super) fn left_out_of(title: &str, summary: &CaptureSummary) -> Option<Block> {
+    let columns = vec![Column::number("count"), Column::text("what")];
+    let rows = left_out(summary);
+    (!rows.is_empty()).then(|| Block::Table(Table::of(title, columns, rows)))
 }
 
 /// Returns a time as text, from nanoseconds since 1970.
@@ -255,6 +255,13 @@ fn names(title: &str, counts: &BTreeMap<String, u64>, unit: &str) -> Table {
     table
 }
 
+fn cut_files(whole: u64) -> String {
+    format!(
+        "files that end inside of a packet, the first after frame {whole}: copy them when the \
+         recording has ended"
+    )
+}
+
 /// Returns what the summary does not have, with the reason.
 fn left_out(summary: &CaptureSummary) -> Vec<Vec<Cell>> {
     let unreadable = &summary.unreadable;
@@ -280,10 +287,7 @@ fn left_out(summary: &CaptureSummary) -> Vec<Vec<Cell>> {
     }
     let malformed = unreadable.malformed_frame.unwrap_or(0);
     for (count, what) in [
-        (
-            source.cut_files,
-            "files that end inside of a packet".to_owned(),
-        ),
+        (source.cut_files, cut_files(source.cut_frame.unwrap_or(0))),
         (
             source.dropped_frames,
             "frames that the capturing program lost".to_owned(),
