@@ -141,10 +141,10 @@ fn several_files_and_standard_input_are_one_capture() {
     assert_eq!(String::from_utf8(piped.stdout).unwrap(), named.stdout);
     place
         .smbench(&["import", "pcap", "-", &files[0]])
-        .failed_with(
-            2,
-            &["standard input is one capture: give no file beside it"],
-        );
+        .failed_with(2, &["standard input is one capture: give no file"]);
+    place
+        .smbench(&["import", "pcap", "-", "--diff", "-"])
+        .failed_with(2, &["standard input is one capture: give a file to"]);
 }
 
 #[test]
@@ -311,13 +311,11 @@ fn a_slice_without_a_request_is_one_line() {
         let arguments = [&["import", "pcap", &file], slice, &out].concat();
         place.smbench(&arguments).failed_with(
             2,
-            &[&format!(
-                "the slice has no request {said}: the capture begins at "
-            )],
+            &[&format!("the slice has no request {said}: {file} begins at ")],
         );
         assert!(!place.path("made").exists(), "{said}");
     }
-    let ends = ": the capture begins at 2026-";
+    let ends = format!(": {file} begins at 2026-");
     for (slice, said) in [
         (&["--client", "192.0.2.7"][..], "of client 192.0.2.7"),
         (
@@ -381,7 +379,7 @@ fn what_is_no_capture_gets_one_line_and_leaves_nothing() {
         ),
         (
             "text",
-            "text is no capture: it is neither pcap nor pcapng, but text",
+            "text is no capture: it is neither pcap nor pcapng, but text: give a file",
         ),
         (".", "failed to read .: it is a folder: give its files"),
         (
@@ -393,5 +391,9 @@ fn what_is_no_capture_gets_one_line_and_leaves_nothing() {
             .smbench(&["import", "pcap", file, "--out", "made"])
             .failed_with(2, &[said]);
         assert!(!place.path("made").exists(), "{file}");
+        let whole = fixture("smbclient-3.1.1-unsigned.pcap");
+        place
+            .smbench(&["import", "pcap", &whole, "--diff", file])
+            .failed_with(2, &[said]);
     }
 }

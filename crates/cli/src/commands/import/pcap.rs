@@ -40,6 +40,14 @@ pub(super) fn import(args: &PcapArgs) -> Result<Exit, Failure> {
     is_stdout_taken(&[("--json", &args.json), ("--html", &args.html)])?;
     let Some(folder) = &args.out else {
         let files: Vec<_> = args.files.iter().map(PathBuf::as_path).collect();
+        if let Some(other) = &args.diff
+            && is_stdin(other)
+            && files.iter().any(|file| is_stdin(file))
+        {
+            return Err(Failure::Usage(
+                "standard input is one capture: give a file to compare it with".to_owned(),
+            ));
+        }
         let summary = summary_of(args, &files)?;
         match &args.diff {
             None => show(args, &summary, "")?,
@@ -69,7 +77,7 @@ pub(super) fn import(args: &PcapArgs) -> Result<Exit, Failure> {
     made.files.push(&trace_path);
     capture.trace_to(trace);
     read_all(&mut capture, &files)?;
-    let mut result = finish(capture, args)?;
+    let mut result = finish(capture, args, &name_of(&files))?;
     result.finish_trace().map_err(Failure::write(&trace_path))?;
     let tree = create(&tree_path)?;
     made.files.push(&tree_path);
@@ -108,8 +116,8 @@ fn begin(args: &PcapArgs) -> Result<CaptureImport, Failure> {
     Ok(capture)
 }
 
-/// Ends a capture. A slice without a request is most likely a mistake.
-fn finish(capture: CaptureImport, args: &PcapArgs) -> Result<CaptureResult, Failure> {
+/// Ends the capture of this name. A slice without a request is most likely a mistake.
+fn finish(capture: CaptureImport, args: &PcapArgs, name: &str) -> Result<CaptureResult, Failure> {
     let result = capture.finish()?;
     let summary = &result.summary;
     let has_encrypted = summary.unreadable.encrypted_messages > 0;
@@ -124,7 +132,7 @@ fn finish(capture: CaptureImport, args: &PcapArgs) -> Result<CaptureResult, Fail
         ""
     };
     Err(Failure::Usage(format!(
-        "the slice has no request {}: the capture begins at {} and ends at {}{hint}",
+        "the slice has no request {}: {name} begins at {} and ends at {}{hint}",
         asked.join(" "),
         instant(summary.source.begin_ns),
         instant(summary.source.end_ns),
@@ -150,7 +158,7 @@ fn asked(args: &PcapArgs, result: &CaptureResult) -> Vec<String> {
 fn summary_of(args: &PcapArgs, files: &[&Path]) -> Result<CaptureSummary, Failure> {
     let mut capture = begin(args)?;
     read_all(&mut capture, &in_order(files)?)?;
-    Ok(finish(capture, args)?.summary)
+    Ok(finish(capture, args, &name_of(files))?.summary)
 }
 
 /// Returns the summary in the folder that an import wrote.
@@ -181,8 +189,10 @@ fn show_diff(args: &PcapArgs, first: CaptureSummary, other: &Path) -> Result<(),
     write_all(args, &text, || diff.to_json(), page)
 }
 
-fn name_of(files: &[PathBuf]) -> String {
-    let first = files.first().map(|file| file.display().to_string());
+fn name_of(files: &[impl AsRef<Path>]) -> String {
+    let first = files
+        .first()
+        .map(|file| file.as_ref().display().to_string());
     let first = first.unwrap_or_default();
     match files.len() {
         0 | 1 => first,
@@ -262,7 +272,7 @@ fn in_order<'a>(files: &[&'a Path]) -> Result<Vec<&'a Path>, Failure> {
     };
     let mut timed = Vec::new();
     for &file in files {
-        if file.as_os_str() == STDIN {
+        if is_stdin(file) {
             return Err(Failure::Usage(
                 "standard input is one capture: give no file beside it".to_owned(),
             ));
@@ -272,6 +282,10 @@ fn in_order<'a>(files: &[&'a Path]) -> Result<Vec<&'a Path>, Failure> {
     }
     timed.sort();
     Ok(timed.into_iter().map(|(_, file)| file).collect())
+}
+
+fn is_stdin(file: &Path) -> bool {
+    file.as_os_str() == STDIN
 }
 
 fn open(file: &Path) -> Result<File, Failure> {
@@ -289,7 +303,7 @@ fn open(file: &Path) -> Result<File, Failure> {
 
 fn read_all(capture: &mut CaptureImport, files: &[&Path]) -> Result<(), Failure> {
     for file in files {
-        if file.as_os_str() == STDIN {
+        if is_stdin(file) {
             capture.read("standard input", io::stdin().lock())?;
         } else {
             capture.read(&file.display().to_string(), open(file)?)?;

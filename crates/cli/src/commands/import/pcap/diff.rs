@@ -8,7 +8,7 @@ use smbench_report::block::Block;
 use smbench_report::table::{Cell, Column, Table};
 use smbench_report::units::{bytes, change, counted, latency, percent, rate, seconds};
 
-use super::summary::instant;
+use super::summary::{instant, left_out_of};
 
 /// Rows of a table of statuses or sizes.
 const ROWS_MAX: usize = 20;
@@ -23,7 +23,7 @@ pub(super) struct DiffNames<'a> {
 
 /// Returns what changed, then all numbers side by side.
 pub(super) fn blocks(diff: &CaptureDiff, names: DiffNames<'_>) -> Vec<Block> {
-    vec![
+    let mut blocks = vec![
         Block::facts([
             ("first", source(names.first, &diff.first)),
             ("second", source(names.second, &diff.second)),
@@ -33,7 +33,10 @@ pub(super) fn blocks(diff: &CaptureDiff, names: DiffNames<'_>) -> Vec<Block> {
         Block::Table(commands(diff)),
         Block::Table(statuses(diff)),
         Block::Table(sizes(diff)),
-    ]
+    ];
+    blocks.extend(left_out_of("Left out of the first", &diff.first));
+    blocks.extend(left_out_of("Left out of the second", &diff.second));
+    blocks
 }
 
 fn source(name: &str, summary: &CaptureSummary) -> String {

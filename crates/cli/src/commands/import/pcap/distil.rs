@@ -16,7 +16,7 @@ use smbench_report::table::{Cell, Column, Table};
 use smbench_report::units::{bytes, counted, latency, percent};
 
 use super::super::write_all_new;
-use super::{begin, finish, in_order, read_all};
+use super::{begin, finish, in_order, name_of, read_all};
 use crate::args::PcapArgs;
 use crate::failure::{Exit, Failure};
 use crate::output::print;
@@ -48,7 +48,7 @@ pub(super) fn distil(args: &PcapArgs, out: &Path) -> Result<Exit, Failure> {
     capture.distil();
     let files: Vec<_> = args.files.iter().map(PathBuf::as_path).collect();
     read_all(&mut capture, &in_order(&files)?)?;
-    let mut result = finish(capture, args)?;
+    let mut result = finish(capture, args, &name_of(&files))?;
     let made = result.distilled();
     if made.groups.is_empty() {
         let encrypted = result.summary.unreadable.encrypted_messages;
