@@ -311,7 +311,9 @@ fn a_slice_without_a_request_is_one_line() {
         let arguments = [&["import", "pcap", &file], slice, &out].concat();
         place.smbench(&arguments).failed_with(
             2,
-            &[&format!("the slice has no request {said}: {file} begins at ")],
+            &[&format!(
+                "the slice has no request {said}: {file} begins at "
+            )],
         );
         assert!(!place.path("made").exists(), "{said}");
     }

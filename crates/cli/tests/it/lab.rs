@@ -120,6 +120,10 @@ fn a_command_uses_the_server_and_ends_it() {
     // Without the URL in the environment, it would have started a server of its own.
     let doc = json(&said.stdout);
     assert_eq!(doc["server"]["where"], "remote", "{doc}");
+    // The server has started smbench, and is measured without it.
+    let measured = &doc["load_points"][0]["server_cpu"];
+    let source = measured["source"].as_str().unwrap_or_default();
+    assert!(source.starts_with("smbench (process "), "{measured}");
 
     let said = run(&["sh", "-c", "echo $SMBENCH_TARGET; exit 7"]);
     assert_eq!(said.code(), Some(7), "{said:?}");

@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs;
+use std::iter;
 use std::net::SocketAddr;
 
 use procfs::net::{TcpNetEntry, TcpState};
@@ -216,15 +217,12 @@ impl Listeners {
         (sum > 0).then_some(sum)
     }
 
-    /// Fails if this process, the generator, is one of the listeners or was started
-    /// by one. Its CPU time would otherwise count as the server's.
+    /// Fails if this process, the generator, is one of the listeners. Its CPU time would
+    /// otherwise count as the server's.
     pub(crate) fn are_others(self) -> Result<Self, String> {
-        let own = i32::try_from(std::process::id()).unwrap_or(0);
-        let stats = stats()?;
-        let is_among = family(&stats, &self.pids).any(|pid| pid == own);
-        if is_among {
+        if self.pids.contains(&own_pid()) {
             Err(format!(
-                "smbench is part of {} or was started by it; give {SERVER_METRICS}",
+                "{} is the server and smbench; give {SERVER_METRICS}",
                 self.name()
             ))
         } else {
@@ -314,10 +312,17 @@ fn sockets(server: SocketAddr, state: &TcpState) -> Result<HashSet<u64>, String>
         .collect())
 }
 
-/// Returns these processes and all their descendants, each once.
+fn own_pid() -> i32 {
+    i32::try_from(std::process::id()).unwrap_or(0)
+}
+
+/// Returns these processes and all their descendants, each once. If one of them has started this
+/// process, the generator, then the child by which it did is not part of the server.
 fn family(stats: &HashMap<i32, Stat>, roots: &BTreeSet<i32>) -> impl Iterator<Item = i32> {
+    let parent = |pid: &i32| stats.get(pid).map(|stat| stat.ppid);
+    let generator: HashSet<i32> = iter::successors(Some(own_pid()), parent).collect();
     let mut children: HashMap<i32, Vec<i32>> = HashMap::new();
-    for stat in stats.values() {
+    for stat in stats.values().filter(|stat| !generator.contains(&stat.pid)) {
         children.entry(stat.ppid).or_default().push(stat.pid);
     }
     let mut found: HashSet<i32> = HashSet::new();

@@ -31,6 +31,22 @@ fn the_process_that_listens_is_found_and_its_time_grows() {
     assert!(gone.contains("server_metrics"), "{gone}");
 }
 
+/// `smbench lab embedded -- smbench run` measures the process that has started it.
+#[test]
+fn the_generator_is_no_part_of_a_server_that_started_it() {
+    let mut child = Command::new("sleep").arg("60").spawn().unwrap();
+    let stats = stats().unwrap();
+    let parent = stats[&own_pid()].ppid;
+    let of = |root| family(&stats, &BTreeSet::from([root])).collect::<HashSet<_>>();
+    let (of_parent, of_own) = (of(parent), of(own_pid()));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let started = i32::try_from(child.id()).unwrap();
+    assert!(of_parent.contains(&parent));
+    assert!(!of_parent.contains(&own_pid()) && !of_parent.contains(&started));
+    assert_eq!(of_own, HashSet::from([own_pid(), started]));
+}
+
 /// A process that cannot be read makes the sum unknown. One that has ended does not.
 #[test]
 fn the_sum_of_a_part_is_not_that_of_all() {
