@@ -219,10 +219,7 @@ fn foreign(start: &[u8]) -> String {
         ),
         (b"\xfd7zXZ", "compressed by xz: pipe it through xzcat"),
         (b"BZh", "compressed by bzip2: pipe it through bzcat"),
-        (
-            b"\x7fELF",
-            "a program: give a file of tcpdump or Wireshark",
-        ),
+        (b"\x7fELF", "a program: give a file of tcpdump or Wireshark"),
         (
             b"snoop\0\0\0",
             "a capture of snoop: convert it with editcap",

@@ -118,7 +118,8 @@ fn files_that_a_request_makes_longer_are_counted() {
     }
     let group = lines.group();
     assert_eq!(spec_of(&group).files.size.unwrap().0, 5000);
-    let said = "files have 5000 bytes, as the largest request: 29 of 30 recorded files were shorter";
+    let said =
+        "files have 5000 bytes, as the largest request: 29 of 30 recorded files were shorter";
     assert_eq!(group.notes(), [said]);
     let comment = format!("\n# {said}\n");
     assert!(group.to_toml("made").contains(&comment));
@@ -143,7 +144,11 @@ fn a_lock_makes_no_file_and_no_request_larger() {
     let locks = |past_end: bool| {
         let is_lock = |one: &&WeightedAction| {
             let exclusive = true;
-            one.action == Action::Lock { exclusive, past_end }
+            one.action
+                == Action::Lock {
+                    exclusive,
+                    past_end,
+                }
         };
         spec.operations.iter().find(is_lock).unwrap().weight
     };

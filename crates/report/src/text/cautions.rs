@@ -135,7 +135,15 @@ pub(super) fn places(points: &[&LoadPointDoc], all: &[LoadPointDoc]) -> String {
     let runs: Vec<_> = runs.collect();
     match (&these[..], runs.len()) {
         ([one], _) => format!("at {one}"),
-        ([Load { stage: Some(of), .. }, ..], ..=RUNS_MAX) => {
+        (
+            [
+                Load {
+                    stage: Some(of), ..
+                },
+                ..,
+            ],
+            ..=RUNS_MAX,
+        ) => {
             format!("at {}s {}", of.name.word(), runs.join(", "))
         }
         ([Load { rate: Some(_), .. }, ..], ..=RUNS_MAX) => format!("at {} ops/s", runs.join(", ")),

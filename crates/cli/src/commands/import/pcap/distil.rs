@@ -131,7 +131,11 @@ fn left_out(made: &Distillation) -> String {
              slices with --from and --for\n"
         );
     }
-    if let Some(others) = made.groups.get(PROFILES_MAX..).filter(|rest| !rest.is_empty()) {
+    if let Some(others) = made
+        .groups
+        .get(PROFILES_MAX..)
+        .filter(|rest| !rest.is_empty())
+    {
         let requests =
             |groups: &[DistilledGroup]| groups.iter().map(DistilledGroup::requests).sum::<u64>();
         lines += &format!(
@@ -274,7 +278,8 @@ mod tests {
                     profile can have: the largest of 3 sessions has 13; ";
         let longer = "capture for longer, or leave out the slice";
         assert_eq!(no_profile(&small, 0), format!("{said}{longer}"));
-        let keys = "open its 5 encrypted messages with --keytab, --nt-password-file or --session-keys";
+        let keys =
+            "open its 5 encrypted messages with --keytab, --nt-password-file or --session-keys";
         assert_eq!(no_profile(&small, 5), format!("{said}{keys}"));
     }
 }

@@ -204,10 +204,7 @@ fn sizes(captures: &Captures<'_>) -> Plot {
         name: "sizes".to_owned(),
         title: "sizes of reads and writes".to_owned(),
         x: Axis::new("bytes asked for", Quantity::Bytes),
-        y: Axis::new(
-            "percent of the requests that are not larger",
-            Quantity::Index,
-        ),
+        y: Axis::new("requests that are not larger, %", Quantity::Index),
         lines,
         notes: Vec::new(),
         marks: Vec::new(),
