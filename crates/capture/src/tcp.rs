@@ -1,8 +1,9 @@
 //! One direction of a TCP connection: puts its segments in order, without I/O.
 //!
 //! Segments may come out of order, twice, overlapping, and of any size. A hole is given
-//! up when the other side has acknowledged what the capture lacks, when too much waits
-//! behind it, or at the end. Memory is bounded for each direction and for all together.
+//! up when the other side has acknowledged it and bytes behind it came, when too much waits
+//! behind it, or at the end. So what waits is handed out before what the other side sends
+//! next. Memory is bounded for each direction and for all together.
 
 use std::collections::BTreeMap;
 
@@ -13,8 +14,8 @@ const WAITING_BYTES_MAX: usize = 8 << 20;
 const ALL_WAITING_BYTES_MAX: usize = 32 << 20;
 /// Memory of a waiting segment beside its bytes.
 const SEGMENT_BYTES: usize = 96;
-/// A hole that was acknowledged is given up after this time. A capture of several CPUs may
-/// have acknowledgements some milliseconds before the data.
+/// A hole that was acknowledged, and that nothing came behind, is given up after this time.
+/// A capture of several CPUs may have acknowledgements some milliseconds before the data.
 const PATIENCE_NS: u64 = 250_000_000;
 /// It is also given up after this many acknowledgements.
 const EVIDENCE_MAX: u32 = 128;
@@ -75,6 +76,9 @@ pub(crate) struct HalfStream {
     position: u64,
     waiting: BTreeMap<u64, WaitingSegment>,
     waiting_bytes: usize,
+    /// The position up to which the other side has acknowledged more than was seen; 0 if it has
+    /// not.
+    acknowledged_to: u64,
     /// Packets that acknowledged more than was seen.
     evidence: u32,
     /// The time of the first of them.
@@ -130,6 +134,7 @@ impl HalfStream {
             return;
         }
         self.hold(self.position + distance.unsigned_abs(), segment, all);
+        self.give_up_acknowledged(all, sink);
         while self.waiting_bytes > WAITING_BYTES_MAX
             || all.0 > ALL_WAITING_BYTES_MAX && !self.waiting.is_empty()
         {
@@ -155,6 +160,13 @@ impl HalfStream {
         let ahead = i64::from(ahead.cast_signed());
         if !(1..=WINDOW_MAX).contains(&ahead) {
             self.evidence = 0;
+            self.acknowledged_to = 0;
+            return;
+        }
+        let to = self.position + ahead.unsigned_abs();
+        self.acknowledged_to = to;
+        self.give_up_acknowledged(all, sink);
+        if self.position >= to {
             return;
         }
         if self.evidence == 0 {
@@ -165,15 +177,7 @@ impl HalfStream {
         if is_recent && self.evidence < EVIDENCE_MAX {
             return;
         }
-        let to = self.position + ahead.unsigned_abs();
-        while let Some((&first, _)) = self.waiting.first_key_value()
-            && first < to
-        {
-            self.give_up(all, sink);
-        }
-        if self.position < to {
-            self.lose(to, at, sink);
-        }
+        self.lose(to, at, sink);
         self.evidence = 0;
     }
 
@@ -207,6 +211,18 @@ impl HalfStream {
         let memory = segment.bytes.len() + SEGMENT_BYTES;
         self.waiting_bytes -= memory;
         all.0 -= memory;
+    }
+
+    /// Gives up the holes that the other side has acknowledged and that bytes came behind. Two
+    /// directions may be apart in a capture, but each is in order: what is missing does not
+    /// come any more.
+    fn give_up_acknowledged(&mut self, all: &mut WaitingBytes, sink: &mut impl StreamSink) {
+        while let Some((&first, _)) = self.waiting.first_key_value()
+            && first <= self.acknowledged_to
+        {
+            self.give_up(all, sink);
+            self.evidence = 0;
+        }
     }
 
     /// Gives up the first hole.

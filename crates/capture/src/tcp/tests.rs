@@ -97,26 +97,45 @@ fn what_waited_behind_a_hole_has_the_time_of_what_filled_it() {
 }
 
 #[test]
-fn a_hole_is_lost_once_it_was_acknowledged_for_long() {
+fn a_hole_before_other_bytes_is_lost_once_it_was_acknowledged() {
     let mut stream = Stream::new();
     stream.push(0, b"ab");
     stream.push(5, b"fg");
-    stream.acknowledge(7, 10);
-    stream.acknowledge(7, 10 + PATIENCE_NS - 1);
-    assert_eq!(stream.seen.bytes, b"ab");
-    stream.acknowledge(7, 10 + PATIENCE_NS);
+    // A part of the hole.
+    stream.acknowledge(4, 10);
+    assert_eq!((&stream.seen.bytes[..], stream.seen.lost), (&b"ab"[..], 0));
+    stream.acknowledge(5, 10);
     assert_eq!(
         (&stream.seen.bytes[..], stream.seen.lost),
         (&b"abfg"[..], 3)
     );
-    // Nothing waits behind this hole.
+    // Here the acknowledgement comes first.
+    stream.acknowledge(9, 10);
+    assert_eq!(stream.seen.lost, 3);
+    stream.push(9, b"j");
+    assert_eq!(
+        (&stream.seen.bytes[..], stream.seen.lost),
+        (&b"abfgj"[..], 5)
+    );
+    assert_eq!(stream.all.0, 0);
+}
+
+#[test]
+fn a_hole_before_nothing_is_lost_once_it_was_acknowledged_for_long() {
+    let mut stream = Stream::new();
+    stream.push(0, b"ab");
+    for time_ns in [10, 10 + PATIENCE_NS - 1] {
+        stream.acknowledge(5, time_ns);
+        assert_eq!(stream.seen.lost, 0);
+    }
+    stream.acknowledge(5, 10 + PATIENCE_NS);
     for _ in 0..EVIDENCE_MAX {
         assert_eq!(stream.seen.lost, 3);
         stream.acknowledge(9, PATIENCE_NS);
     }
-    assert_eq!(stream.seen.lost, 5);
+    assert_eq!(stream.seen.lost, 7);
     stream.push(9, b"j");
-    assert_eq!(stream.seen.bytes, b"abfgj");
+    assert_eq!(stream.seen.bytes, b"abj");
 }
 
 #[test]

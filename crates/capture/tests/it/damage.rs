@@ -175,7 +175,8 @@ fn every_hundredth_packet_may_be_lost_or_come_twice_or_late() {
 fn lost_packets_are_counted_and_the_stream_is_picked_up() {
     for name in [NORMAL, "smbtorture-setinfo-3.1.1-unsigned.pcap"] {
         let packets = fixture(name);
-        let all = messages(&of(&packets));
+        let whole = of(&packets);
+        let all = messages(&whole);
         let mut with_losses = 0;
         for lost in 4..packets.len() - 1 {
             let mut rest = packets.clone();
@@ -192,6 +193,14 @@ fn lost_packets_are_counted_and_the_stream_is_picked_up() {
             assert!(
                 found <= all && found + 8 >= all,
                 "{name}, packet {lost}: {found} of {all}"
+            );
+            // What comes behind is read in time: requests have their answers and their opens.
+            let most = [whole.concurrency.max, summary.concurrency.max];
+            assert!(most[1] <= 2 * most[0], "{name}, packet {lost}: {most:?}");
+            let made_up = [whole.tree.made_up, summary.tree.made_up];
+            assert!(
+                made_up[1] <= made_up[0] + 1,
+                "{name}, packet {lost}: {made_up:?}"
             );
         }
         assert!(with_losses > 20, "{name}: {with_losses}");
