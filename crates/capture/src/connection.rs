@@ -86,6 +86,10 @@ pub(crate) struct SmbState {
     /// By message id, which servers and clients count up. In boxes, because the map has room for
     /// several, also when nothing waits.
     pending: BTreeMap<u64, Box<OpenRequest>>,
+    /// How many of them count as in flight.
+    in_flight: u64,
+    /// The number of the last request whose answer may be among bytes that the capture lacks.
+    missed_to: u64,
     /// Sessions with requests here.
     sessions: BTreeSet<SessionNumber>,
     /// Answers that came before their requests.
@@ -105,6 +109,8 @@ impl SmbState {
             client,
             number: None,
             pending: BTreeMap::new(),
+            in_flight: 0,
+            missed_to: 0,
             sessions: BTreeSet::new(),
             early: VecDeque::new(),
             trees: HashMap::new(),
@@ -160,15 +166,31 @@ impl SmbState {
         self.join(request.session, ledger);
         let most = WaitingMax::of(ledger).requests;
         while self.pending.len() >= most
-            && let Some((_, oldest)) = self.pending.pop_first()
+            && let Some((&first, _)) = self.pending.first_key_value()
+            && let Some(oldest) = self.take(first)
         {
             // The answers were lost.
             ledger.unanswered(oldest, at);
         }
         ledger.waiting += 1;
-        if let Some(old) = self.pending.insert(id, Box::new(request)) {
+        self.in_flight += u64::from(request.is_in_flight);
+        if let Some(mut old) = self.pending.insert(id, Box::new(request)) {
+            self.left(&mut old);
             ledger.unanswered(old, at);
         }
+    }
+
+    /// Takes a request that waits.
+    fn take(&mut self, id: u64) -> Option<Box<OpenRequest>> {
+        let mut request = self.pending.remove(&id)?;
+        self.left(&mut request);
+        Some(request)
+    }
+
+    /// Notes that a request waits no more.
+    fn left(&mut self, request: &mut OpenRequest) {
+        request.is_in_flight &= request.line.number > self.missed_to;
+        self.in_flight -= u64::from(request.is_in_flight);
     }
 
     /// Ends the sessions that no other connection has: this one was closed.
@@ -191,7 +213,8 @@ impl SmbState {
         }
         let mut rest: Vec<_> = std::mem::take(&mut self.pending).into_values().collect();
         rest.sort_unstable_by_key(|request| request.line.number);
-        for request in rest {
+        for mut request in rest {
+            self.left(&mut request);
             ledger.unanswered(request, at);
         }
         if let Some(number) = self.number {
@@ -248,6 +271,19 @@ fn ends_logon(message: &[u8]) -> bool {
 }
 
 impl Receiver<'_> {
+    /// Learns that messages may be missing. Which requests a server answered in them is not
+    /// known: none of them counts as in flight any more.
+    pub(crate) fn missed(&mut self, at: Moment) {
+        if self.state.client_end() == self.from {
+            return;
+        }
+        let in_flight = std::mem::take(&mut self.state.in_flight);
+        self.state.missed_to = self.ledger.requests;
+        if in_flight > 0 {
+            self.ledger.tally.concurrency.left(in_flight, at);
+        }
+    }
+
     /// Takes a message that is not encrypted, or not any more.
     fn plain(&mut self, message: CapturedMessage<'_>) {
         match message.bytes.first() {

@@ -118,6 +118,11 @@ impl MessageCutter {
         }
     }
 
+    /// Returns whether it looks for the start of a message: some may be missing.
+    pub(crate) const fn is_searching(&self) -> bool {
+        matches!(self.state, CutterState::Search(_))
+    }
+
     /// Takes the next piece of the stream.
     pub(crate) fn piece(
         &mut self,

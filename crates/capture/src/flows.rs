@@ -57,6 +57,10 @@ struct FlowSink<'a> {
 impl StreamSink for FlowSink<'_> {
     fn piece(&mut self, piece: StreamPiece<'_>, at: Moment) {
         self.cutter.piece(piece, at, &mut self.receiver);
+        let is_hole = !matches!(piece, StreamPiece::Bytes(_));
+        if is_hole && self.cutter.is_searching() {
+            self.receiver.missed(at);
+        }
     }
 }
 

@@ -35,6 +35,8 @@ pub(crate) struct OpenRequest {
     client: IpAddr,
     /// Whether it is in the slice. That is known with its details.
     pub(crate) is_in_slice: bool,
+    /// Whether it counts as in flight.
+    pub(crate) is_in_flight: bool,
     pub(crate) session: Option<SessionNumber>,
     /// The open that it uses.
     pub(crate) open: Option<OpenKey>,
@@ -94,7 +96,8 @@ pub(crate) struct CaptureLedger {
     pub(crate) dialects: BTreeMap<String, u64>,
     pub(crate) clients: BTreeSet<IpAddr>,
     pub(crate) connections: u32,
-    requests: u64,
+    /// Number of the last request.
+    pub(crate) requests: u64,
     /// Requests and answers of all connections that wait for each other.
     pub(crate) waiting: usize,
     groups: u64,
@@ -157,6 +160,7 @@ impl CaptureLedger {
             sent,
             client,
             is_in_slice: false,
+            is_in_flight: false,
             session: None,
             open: None,
             share: None,
@@ -194,7 +198,8 @@ impl CaptureLedger {
         if let Some(length) = request.line.length {
             command.add_size(length);
         }
-        if is_worked_on(request.key) {
+        request.is_in_flight = is_worked_on(request.key);
+        if request.is_in_flight {
             self.tally.concurrency.asked(request.sent);
         }
     }
@@ -217,8 +222,10 @@ impl CaptureLedger {
             command.bytes += moved;
             // A histogram that grows takes any value.
             let _ = command.service.record(took);
-            if is_worked_on(request.key) {
+            if request.is_in_flight {
                 self.tally.concurrency.answered(answer.at, moved);
+            } else if is_worked_on(request.key) {
+                self.tally.concurrency.moved(answer.at, moved);
             }
         }
         request.line.took_ns = Some(took);
@@ -231,17 +238,17 @@ impl CaptureLedger {
         self.waiting -= 1;
         if request.is_in_slice {
             *self.tally.unanswered.entry(request.key).or_default() += 1;
-            if is_worked_on(request.key) {
-                self.tally.concurrency.answered(at, 0);
-            }
+        }
+        if request.is_in_flight {
+            self.tally.concurrency.left(1, at);
         }
         self.write(request, None);
     }
 
     /// Ends a request that never has an answer.
     pub(crate) fn needs_no_answer(&mut self, request: OpenRequest) {
-        if request.is_in_slice && is_worked_on(request.key) {
-            self.tally.concurrency.answered(request.sent, 0);
+        if request.is_in_flight {
+            self.tally.concurrency.left(1, request.sent);
         }
         self.write(Box::new(request), None);
     }

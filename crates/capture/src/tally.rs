@@ -90,18 +90,20 @@ pub(crate) struct Concurrency {
 }
 
 impl Concurrency {
-    fn pass_to(&mut self, time_ns: u64) {
+    /// Passes to a time. Returns how long before the latest one it is: packets of several
+    /// interfaces may be out of order, and a connection may be known to have ended later.
+    fn pass_to(&mut self, time_ns: u64) -> u128 {
         let time_ns = self.end_ns.map_or(time_ns, |end_ns| time_ns.min(end_ns));
         let begin = *self.begin_ns.get_or_insert(time_ns);
         if self.interval_s == 0 {
             self.interval_s = 1;
             self.since_ns = begin;
         }
-        // Packets of several interfaces may be a little out of order.
-        if let Some(passed) = time_ns.checked_sub(self.since_ns) {
-            self.area += u128::from(passed) * u128::from(self.in_flight);
-            self.since_ns = time_ns;
-        }
+        let late = self.since_ns.saturating_sub(time_ns);
+        let passed = time_ns.saturating_sub(self.since_ns);
+        self.area += u128::from(passed) * u128::from(self.in_flight);
+        self.since_ns += passed;
+        late.into()
     }
 
     fn interval(&mut self, time_ns: u64) -> &mut TallyInterval {
@@ -124,7 +126,8 @@ impl Concurrency {
     }
 
     pub(crate) fn asked(&mut self, at: Moment) {
-        self.pass_to(at.time_ns);
+        let late = self.pass_to(at.time_ns);
+        self.area += late;
         self.in_flight += 1;
         let now = self.in_flight;
         self.in_flight_max = self.in_flight_max.max(now);
@@ -134,8 +137,19 @@ impl Concurrency {
     }
 
     pub(crate) fn answered(&mut self, at: Moment, bytes: u64) {
-        self.pass_to(at.time_ns);
-        self.in_flight = self.in_flight.saturating_sub(1);
+        self.left(1, at);
+        self.moved(at, bytes);
+    }
+
+    /// Ends this many requests.
+    pub(crate) fn left(&mut self, count: u64, at: Moment) {
+        let late = self.pass_to(at.time_ns);
+        self.area = self.area.saturating_sub(late * u128::from(count));
+        self.in_flight = self.in_flight.saturating_sub(count);
+    }
+
+    /// Counts what the answer of an earlier request moved.
+    pub(crate) fn moved(&mut self, at: Moment, bytes: u64) {
         self.interval(at.time_ns).bytes += bytes;
     }
 
@@ -211,5 +225,19 @@ mod tests {
         concurrency.answered(at(900), 0);
         assert_eq!(concurrency.mean(0), None);
         assert_eq!(concurrency.mean(100), Some(0.5));
+    }
+
+    #[test]
+    fn the_mean_in_flight_depends_on_no_order() {
+        let at = |time_ns| Moment { time_ns, frame: 1 };
+        let mut concurrency = Concurrency::default();
+        concurrency.asked(at(100));
+        concurrency.asked(at(300));
+        // From 200 to 250, and until 150: the first one and another are known late.
+        concurrency.asked(at(200));
+        concurrency.answered(at(250), 0);
+        concurrency.answered(at(150), 0);
+        concurrency.left(1, at(400));
+        assert_eq!(concurrency.mean(100), Some(0.5 + 0.5 + 1.0));
     }
 }

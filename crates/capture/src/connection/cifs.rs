@@ -204,7 +204,7 @@ impl Receiver<'_> {
         let key = CommandKey::Cifs(part.command);
         let client = self.state.client();
         let id = header.ids.map(|ids| waiting_id(ids, part.command, number));
-        let request = id.and_then(|id| self.state.pending.remove(&id));
+        let request = id.and_then(|id| self.state.take(id));
         let is_in_slice = match &request {
             Some(request) => request.is_in_slice,
             None => self.ledger.slice.has_unasked(message.end, client),
@@ -319,7 +319,7 @@ impl Receiver<'_> {
         let Some(ids) = header.ids else { return };
         for number in answered..16 {
             let id = waiting_id(ids, 0, number);
-            if let Some(request) = self.state.pending.remove(&id) {
+            if let Some(request) = self.state.take(id) {
                 self.ledger.unanswered(request, at);
             }
         }
@@ -329,7 +329,7 @@ impl Receiver<'_> {
 impl SmbState {
     /// Ends the NEGOTIATE of CIFS that SMB2 has answered.
     pub(super) fn cifs_was_answered(&mut self, ledger: &mut CaptureLedger, at: Moment) {
-        if let Some(request) = self.pending.remove(&NEGOTIATE_ID) {
+        if let Some(request) = self.take(NEGOTIATE_ID) {
             let answer = FinalAnswer {
                 status: SUCCESS,
                 moved: None,

@@ -174,7 +174,7 @@ impl Receiver<'_> {
             }
             return;
         }
-        let Some(request) = self.state.pending.remove(&ids.message) else {
+        let Some(request) = self.state.take(ids.message) else {
             return;
         };
         let answered = if header.status == SUCCESS || header.status >> 30 == 2 {

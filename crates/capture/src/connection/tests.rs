@@ -107,6 +107,39 @@ fn requests_without_answers_are_kept_up_to_a_limit_for_all_connections() {
 }
 
 #[test]
+fn a_request_is_in_flight_until_its_answer_may_be_missing() {
+    let mut ledger = CaptureLedger::new(NameTreatment::Hash);
+    let mut state = connection();
+    for id in 1..=3 {
+        echo(&mut state, &mut ledger, 0, id, 68);
+    }
+    // The client sends no answers.
+    for (from, in_flight) in [(End::A, 3), (End::B, 0), (End::B, 0)] {
+        let mut receiver = Receiver {
+            state: &mut state,
+            ledger: &mut ledger,
+            from,
+        };
+        receiver.missed(Moment::default());
+        assert_eq!(state.in_flight, in_flight);
+    }
+    for id in 4..=6 {
+        echo(&mut state, &mut ledger, 0, id, 68);
+    }
+    // An answer may still come.
+    for (id, in_flight) in [(2, 3), (5, 2)] {
+        echo(&mut state, &mut ledger, ANSWER, id, 68);
+        assert_eq!(state.in_flight, in_flight);
+    }
+    state.finish(Moment::default(), &mut ledger);
+    assert_eq!((state.in_flight, ledger.waiting), (0, 0));
+    let key = CommandKey::Smb2(ECHO.into());
+    assert_eq!(ledger.tally.unanswered[&key], 4);
+    assert_eq!(ledger.tally.command(key).matched, 2);
+    assert_eq!(ledger.tally.concurrency.in_flight_max, 3);
+}
+
+#[test]
 fn answers_without_requests_are_kept_in_part() {
     let mut ledger = CaptureLedger::new(NameTreatment::Hash);
     let mut state = connection();

@@ -208,6 +208,28 @@ fn lost_packets_are_counted_and_the_stream_is_picked_up() {
 }
 
 #[test]
+fn requests_whose_answers_are_lost_do_not_add_up() {
+    const EACH: usize = 5;
+    /// Place of the flags behind the length of the message.
+    const FLAGS: usize = 4 + 16;
+    let packets = fixture(NORMAL);
+    let most = of(&packets).concurrency.max;
+    let mut answers = 0_usize;
+    let rest = packets.into_iter().filter(|packet| {
+        let flags = packet.tcp_payload().get(FLAGS);
+        let is_answer = flags.is_some_and(|flags| flags & 1 != 0);
+        answers += usize::from(is_answer);
+        !is_answer || !answers.is_multiple_of(EACH)
+    });
+    let summary = of(&rest.collect::<Vec<_>>());
+    let commands = summary.commands.values();
+    let unanswered: u64 = commands.map(|command| command.unanswered).sum();
+    assert!(unanswered >= 8, "{unanswered}");
+    let found = summary.concurrency.max;
+    assert!(found <= 2 * most, "{found}, at most {most}");
+}
+
+#[test]
 fn messages_that_are_cut_by_the_snap_length_are_counted() {
     let packets = fixture(NORMAL);
     let expected = of(&packets);
