@@ -17,7 +17,7 @@ use crate::slice::CaptureSlice;
 use crate::status::status_text;
 use crate::tally::CaptureTally;
 use crate::tcp::Moment;
-use crate::trace::{LineWriter, SESSION_END, TraceCreate, TraceLine};
+use crate::trace::{LineWriter, SESSION_END, TraceLine};
 
 /// Trees that are kept.
 const TREES_MAX: usize = 1 << 16;
@@ -352,24 +352,23 @@ impl CaptureLedger {
         self.opens.add(key, path)
     }
 
-    /// Notes what a CREATE found: the first one that did tells the size.
-    pub(crate) fn found(
-        &mut self,
-        path: Option<NodeNumber>,
-        create: &TraceCreate,
-        is_directory: bool,
-    ) {
+    /// Notes what a CREATE found: the first one of the slice that did tells the size, or else
+    /// the first one of the capture.
+    pub(crate) fn found(&mut self, request: &OpenRequest, is_directory: bool) {
         /// FILE_OPENED: the file was there.
         const OPENED: u32 = 1;
-        let Some(node) = path.and_then(|path| self.paths.get(path)) else {
+        let node = request.line.path.and_then(|path| self.paths.get(path));
+        let (Some(node), Some(create)) = (node, &request.line.create) else {
             return;
         };
-        if node.is_directory.is_none() {
+        let is_first = request.is_in_slice && !node.is_opened;
+        if is_first || node.is_directory.is_none() {
             node.is_directory = Some(is_directory);
             node.size = create
                 .size
                 .filter(|_| create.action == Some(OPENED) && !is_directory);
         }
+        node.is_opened |= request.is_in_slice;
     }
 }
 

@@ -164,13 +164,15 @@ pub(crate) type NodeNumber = u32;
 pub(crate) struct PathNode {
     pub(crate) parent: Option<NodeNumber>,
     pub(crate) name: Box<str>,
-    /// Size when it was first opened.
+    /// Size when it was first opened in the slice, or else in the capture.
     pub(crate) size: Option<u64>,
     pub(crate) is_directory: Option<bool>,
     /// The name was not recorded.
     pub(crate) is_made_up: bool,
     /// A request of the slice uses or lists it, or a name below it.
     pub(crate) is_in_slice: bool,
+    /// A request of the slice opened it.
+    pub(crate) is_opened: bool,
     /// What the first listing with this name says.
     pub(crate) listed: Option<ListedName>,
 }

@@ -378,8 +378,10 @@ fn tree(ledger: &CaptureLedger) -> TreeSummary {
     let is_part = ledger.slice.is_part();
     let all = ledger.paths.nodes.iter();
     let nodes = || all.clone().filter(|node| !is_part || node.is_in_slice);
+    // A name of the slice may have been opened before or behind it.
+    let opened = || all.clone().filter(|node| node.is_opened);
     let count = |wanted: bool| {
-        let found = nodes().filter(|node| node.is_directory == Some(wanted));
+        let found = opened().filter(|node| node.is_directory == Some(wanted));
         found.count() as u64
     };
     TreeSummary {
@@ -387,8 +389,11 @@ fn tree(ledger: &CaptureLedger) -> TreeSummary {
         files: count(false),
         directories: count(true),
         made_up: nodes().filter(|node| node.is_made_up).count() as u64,
-        bytes: nodes()
+        bytes: opened()
             .filter_map(|node| node.size)
             .fold(0, u64::saturating_add),
     }
 }
+
+#[cfg(test)]
+mod tests;

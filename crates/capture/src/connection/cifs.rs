@@ -250,7 +250,7 @@ impl Receiver<'_> {
             return;
         };
         (create.action, create.size) = (Some(action), Some(size));
-        self.ledger.found(request.line.path, create, is_directory);
+        self.ledger.found(request, is_directory);
     }
 
     /// Follows what an answer changes.

@@ -252,7 +252,7 @@ impl Receiver<'_> {
         create.size = Some(opened.size);
         let is_directory =
             opened.attributes & DIRECTORY != 0 || create.options & DIRECTORY_FILE != 0;
-        self.ledger.found(request.line.path, create, is_directory);
+        self.ledger.found(request, is_directory);
         let key = OpenKey::Smb2(request.session, file);
         let open = self.ledger.opens.add(key, request.line.path);
         request.line.handle = open.map(|open| open.handle);

@@ -69,6 +69,35 @@ fn slices_by_time_add_up_to_the_whole() {
 }
 
 #[test]
+fn the_tree_of_a_slice_is_that_of_its_packets() {
+    let packets = fixture(NAME);
+    let opened = |summary: &CaptureSummary| {
+        let tree = summary.tree;
+        [tree.files, tree.directories, tree.bytes]
+    };
+    let mut compared = 0;
+    for end in 30..packets.len() {
+        let mut import = CaptureImport::new(ImportOptions::default());
+        import.read(NAME, &pcap(1, &packets[..end])[..]).unwrap();
+        let alone = import.finish().unwrap().summary;
+        let commands = alone.commands.values();
+        let unanswered: u64 = commands.map(|command| command.unanswered).sum();
+        // The answer to a request of the slice may come behind it.
+        if unanswered > 0 || packets[end].time_ns == packets[end - 1].time_ns {
+            continue;
+        }
+        let length = packets[end].time_ns - packets[0].time_ns;
+        let slice = read(ImportOptions {
+            length: Some(Duration::from_nanos(length)),
+            ..ImportOptions::default()
+        });
+        assert_eq!(opened(&slice), opened(&alone), "{end} packets");
+        compared += 1;
+    }
+    assert!(compared > 20, "{compared}");
+}
+
+#[test]
 fn a_slice_has_one_client() {
     let of = |client: &str| {
         let client = Some(client.parse().unwrap());
