@@ -254,14 +254,18 @@ fn data(plan: &PlanDoc) -> String {
         return format!("files of each population, {on_share} on the share{hint}");
     }
     let files = counted(workload.files.into(), "file");
-    match (workload.replay.is_some(), plan.bytes_on_share) {
-        (true, 0) => "files that the replay makes".to_owned(),
-        (false, 0) => made(plan).unwrap_or_else(|| "no files on the share".to_owned()),
-        (true, _) => format!(
-            "{files} per client at first, {on_share} on the share{hint}, and files that the \
-             replay makes"
-        ),
-        (false, _) => {
+    match (&workload.replay, plan.bytes_on_share) {
+        (Some(_), 0) => "files that the replay makes".to_owned(),
+        (None, 0) => made(plan).unwrap_or_else(|| "no files on the share".to_owned()),
+        (Some(replay), _) => {
+            // The clients of a copy have the same files.
+            let owner = replay.clients_per_copy.map_or("client", |_| "copy");
+            format!(
+                "{files} per {owner} at first, {on_share} on the share{hint}, and files that the \
+                 replay makes"
+            )
+        }
+        (None, _) => {
             if let Some(tree) = &workload.tree {
                 let files = in_tree(workload, tree);
                 return format!("{files}, {on_share} on the share{hint}");

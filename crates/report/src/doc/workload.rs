@@ -50,7 +50,8 @@ pub struct WorkloadDoc {
     pub fileio: Option<FileioDoc>,
     /// Whether clients have files of their own.
     pub scope: Scope,
-    /// Number of files per client, or of all files if they are shared.
+    /// Number of files per client, per copy of recorded clients, or of all files if they
+    /// are shared.
     pub files: u32,
     /// Bytes in each file; in a tree, in the largest that is possible.
     pub file_bytes: u64,

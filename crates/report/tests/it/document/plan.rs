@@ -1,6 +1,8 @@
 //! The plan in a document.
 
 use serde_json::Value;
+use smbench_report::doc::LoopDoc;
+use smbench_report::plan::facts;
 use smbench_report::{RunDoc, render};
 
 use super::json;
@@ -69,4 +71,25 @@ fn names_of_other_releases_are_read_printed_and_kept() {
                 2 pinned threads, seed 42, driver quic, operations not the profile's, \
                 oplock lease-dir\n";
     assert!(text.contains(load), "{text}");
+}
+
+#[test]
+fn files_of_a_replay_are_those_of_a_client_or_of_a_copy() {
+    let mut document = document(&curve());
+    for (clients_per_copy, owner) in [(None, "client"), (Some(3), "copy")] {
+        let replay = serde_json::json!({
+            "source": "monday",
+            "sha256": "00",
+            "lines": 1,
+            "operations": {},
+            "bytes_read": 0,
+            "bytes_written": 0,
+            "timing": "fast",
+            "clients_per_copy": clients_per_copy,
+        });
+        document.plan.workload.replay = serde_json::from_value(replay).unwrap();
+        let [_, _, (_, data), _] = facts(&document.plan, LoopDoc::Closed);
+        let begin = format!("1 file per {owner} at first, 16 MiB on the share ");
+        assert!(data.starts_with(&begin), "{data}");
+    }
 }
