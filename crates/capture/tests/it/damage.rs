@@ -246,6 +246,15 @@ fn messages_that_are_cut_by_the_snap_length_are_counted() {
         // Each message is a segment of its own, so the command of each is there.
         assert_eq!(messages(&summary), messages(&expected), "{snap_len}");
     }
+    // 256 bytes have the file ids of CREATEs, 200 have not.
+    let tree = |snap_len| {
+        let cut: Vec<_> = packets.iter().map(|packet| packet.cut(snap_len)).collect();
+        let tree = of(&cut).tree;
+        [tree.files, tree.directories, tree.made_up, tree.bytes]
+    };
+    let whole = tree(usize::MAX);
+    assert_eq!(tree(256), whole);
+    assert_ne!(tree(200), whole);
     // Nothing of the messages is there.
     let cut: Vec<_> = packets.iter().map(|packet| packet.cut(66)).collect();
     assert!(matches!(
