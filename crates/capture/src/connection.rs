@@ -313,7 +313,10 @@ impl Receiver<'_> {
         let record = self.ledger.sessions.get(session);
         let is_open = record.is_some_and(|record| {
             let ciphers = record.ciphers.as_ref();
-            ciphers.is_some_and(|ciphers| ciphers.open(sender, message.bytes, &mut plain))
+            let is_open =
+                ciphers.is_some_and(|ciphers| ciphers.open(sender, message.bytes, &mut plain));
+            record.is_opened |= is_open;
+            is_open
         });
         if is_open {
             self.plain(CapturedMessage {
@@ -322,14 +325,15 @@ impl Receiver<'_> {
                 ..message
             });
         } else {
-            self.unopened(session, message.end);
+            self.unopened(session, message);
         }
         plain.clear();
         self.ledger.plain = plain;
     }
 
-    /// Counts an encrypted message without a key.
-    fn unopened(&mut self, session: Option<SessionNumber>, at: Moment) {
+    /// Counts an encrypted message that no key opens.
+    fn unopened(&mut self, session: Option<SessionNumber>, message: CapturedMessage<'_>) {
+        let at = message.end;
         // The share is not known without the key.
         let has_session = {
             let record = self.ledger.sessions.get(session);
@@ -338,14 +342,23 @@ impl Receiver<'_> {
         if !has_session || !self.ledger.slice.has(at, self.state.client()) {
             return;
         }
-        self.ledger.tally.unreadable.encrypted_messages += 1;
         // It may be the first message that is seen.
         if self.state.number.is_none() {
             let address = self.state.client();
             self.state.number = Some(self.ledger.add_connection(address));
         }
         let cipher = self.state.smb2.cipher_name();
-        if let Some(record) = self.ledger.sessions.get(session) {
+        let record = self.ledger.sessions.get(session);
+        let has_keys = record.as_ref().is_some_and(|record| record.ciphers.is_some());
+        // No key opens a part of a message. It is counted as one.
+        if has_keys && message.is_cut {
+            return;
+        }
+        if record.as_ref().is_some_and(|record| record.is_opened) {
+            return self.ledger.tally.malformed(at);
+        }
+        self.ledger.tally.unreadable.encrypted_messages += 1;
+        if let Some(record) = record {
             record.encrypted += 1;
             record.cipher = record.cipher.take().or(cipher);
         }

@@ -1,6 +1,6 @@
 //! Keys that open encrypted sessions: session keys as tshark has them, passwords, keytabs.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 use smbench_protocol::crypto::{Aead, Decrypted, KeySource, NONCE_LEN_MAX, PreauthHash};
@@ -87,6 +87,42 @@ impl KeyRing {
         })?;
         self.keytabs.push(keytab);
         Ok(())
+    }
+
+    /// Says which given keys do not open a session with these ids; `None` if none was given
+    /// for it.
+    pub(crate) fn failed(
+        &self,
+        logon: Option<&str>,
+        mut ids: impl Iterator<Item = u64>,
+    ) -> Option<&'static str> {
+        let given = ids.find_map(|id| self.sessions.get(&id));
+        match (given, logon) {
+            (Some(given), None) if given.by_client.is_empty() => {
+                Some("the given session key needs the log-on")
+            }
+            (Some(_), _) => Some("the given session key does not open them"),
+            (None, Some("ntlm")) if !self.passwords.is_empty() => {
+                Some("no given password opens them")
+            }
+            (None, Some("kerberos")) if !self.keytabs.is_empty() => {
+                Some("no given keytab opens them")
+            }
+            (None, _) => None,
+        }
+    }
+
+    /// Returns the session ids of the given keys that are none of these, as the file has them.
+    pub(crate) fn unknown_ids(&self, known: impl Iterator<Item = u64>) -> Vec<String> {
+        let known: HashSet<_> = known.collect();
+        let given = self.sessions.keys().filter(|id| !known.contains(id));
+        let written = |id: &u64| {
+            let bytes = id.to_le_bytes();
+            bytes.map(|byte| format!("{byte:02x}")).concat()
+        };
+        let mut unknown: Vec<_> = given.map(written).collect();
+        unknown.sort_unstable();
+        unknown
     }
 
     /// Opens the ticket of a client's AP-REQ.

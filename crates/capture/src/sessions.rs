@@ -33,10 +33,19 @@ pub(crate) struct SessionRecord {
     is_over: bool,
     /// Messages that could not be decrypted.
     pub(crate) encrypted: u64,
+    /// Its keys opened a message.
+    pub(crate) is_opened: bool,
     pub(crate) cipher: Option<String>,
     pub(crate) ciphers: Option<SessionCiphers>,
     /// Keys were looked for at a message before.
     pub(crate) is_looked_up: bool,
+}
+
+impl SessionRecord {
+    /// Returns its ids at the addresses of the server.
+    pub(crate) fn ids(&self) -> impl Iterator<Item = u64> {
+        self.keys.iter().map(|key| key.id)
+    }
 }
 
 /// The ids of sessions are of one server.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::ledger::CaptureLedger;
+use crate::sessions::SessionRecord;
 
 /// What could not be read.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -36,6 +37,10 @@ pub struct UnreadableSummary {
     pub unkept: u64,
     /// The encrypted messages by what would open them.
     pub encrypted: Vec<EncryptedSummary>,
+    /// Session ids of given keys that are not in the capture. Empty if no message remains
+    /// encrypted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unknown_session_ids: Vec<String>,
 }
 
 /// Encrypted messages of sessions that one key would open.
@@ -49,6 +54,9 @@ pub struct EncryptedSummary {
     pub user: Option<String>,
     /// What opens the messages.
     pub opened_by: String,
+    /// Which given keys do not open them; missing if none was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed: Option<String>,
     /// Number of sessions.
     pub sessions: u64,
     /// Number of messages.
@@ -69,11 +77,23 @@ pub(super) fn unreadable(ledger: &CaptureLedger) -> UnreadableSummary {
             Some("kerberos") => "the keytab of the server, or the session key",
             _ => "the session key: the log-on is not in the capture",
         };
-        let key = (session.cipher.clone(), session.user.clone(), opened_by);
+        let failed = ledger.keys.failed(session.logon, session.ids());
+        let key = (
+            session.cipher.clone(),
+            session.user.clone(),
+            opened_by,
+            failed,
+        );
         let counts = encrypted.entry(key).or_default();
         counts.0 += 1;
         counts.1 += session.encrypted;
     }
+    let unknown_session_ids = if encrypted.is_empty() {
+        Vec::new()
+    } else {
+        let sessions = ledger.sessions.all.iter();
+        ledger.keys.unknown_ids(sessions.flat_map(SessionRecord::ids))
+    };
     let unkept = [
         &ledger.paths.unkept,
         &ledger.sessions.unkept,
@@ -95,14 +115,16 @@ pub(super) fn unreadable(ledger: &CaptureLedger) -> UnreadableSummary {
         encrypted: encrypted
             .into_iter()
             .map(
-                |((cipher, user, opened_by), (sessions, messages))| EncryptedSummary {
+                |((cipher, user, opened_by, failed), (sessions, messages))| EncryptedSummary {
                     cipher,
                     user,
                     opened_by: opened_by.to_owned(),
+                    failed: failed.map(str::to_owned),
                     sessions,
                     messages,
                 },
             )
             .collect(),
+        unknown_session_ids,
     }
 }

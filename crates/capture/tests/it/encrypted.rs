@@ -6,7 +6,7 @@ use std::path::Path;
 use flate2::read::GzDecoder;
 use smbench_capture::{CaptureImport, CaptureSummary, ImportOptions, KeyRing};
 
-use crate::packets::{fixture_path, read_all};
+use crate::packets::{Packet, fixture_path, read_all};
 
 /// The password of the account in the encrypted captures.
 pub(crate) const PASSWORD: &str = "3e8aecb179683669e5a45826260c286d";
@@ -51,7 +51,8 @@ fn password(text: &str) -> KeyRing {
 #[test]
 fn without_a_key_messages_are_counted_with_their_cipher_and_user() {
     for (name, cipher, messages) in ENCRYPTED {
-        for keys in [KeyRing::default(), password("wrong")] {
+        let wrong = "no given password opens them";
+        for (keys, failed) in [(KeyRing::default(), None), (password("wrong"), Some(wrong))] {
             let (summary, trace) = read(name, keys);
             assert_eq!(summary.unreadable.encrypted_messages, messages, "{name}");
             let [encrypted] = &summary.unreadable.encrypted[..] else {
@@ -62,6 +63,7 @@ fn without_a_key_messages_are_counted_with_their_cipher_and_user() {
             let user = encrypted.user.clone().unwrap();
             assert!(user.len() == 16 && !user.contains("root"), "{user}");
             assert!(encrypted.opened_by.starts_with("the password"));
+            assert_eq!(encrypted.failed.as_deref(), failed);
             assert_eq!(trace.lines().count(), 3, "{trace}");
         }
     }
@@ -110,6 +112,10 @@ fn keys_of_both_directions_need_no_log_on() {
             summary.unreadable.encrypted_messages, unopened,
             "line {line}"
         );
+        let failed = summary.unreadable.encrypted.first();
+        let failed = failed.and_then(|encrypted| encrypted.failed.as_deref());
+        let needed = (unopened > 0).then_some("the given session key needs the log-on");
+        assert_eq!(failed, needed, "line {line}");
         let all: u64 = summary
             .commands
             .values()
@@ -117,6 +123,61 @@ fn keys_of_both_directions_need_no_log_on() {
             .sum();
         assert_eq!(all, messages - unopened, "line {line}");
     }
+}
+
+#[test]
+fn session_keys_that_open_nothing_are_told() {
+    let (name, _, messages) = ENCRYPTED[1];
+    let known = "52577fd900000000";
+    let wrong = "the given session key does not open them";
+    let no_ids: &[&str] = &[];
+    let key = "00".repeat(16);
+    for (id, failed, unknown) in [
+        (known, Some(wrong), no_ids),
+        ("4100000000080000", None, &["4100000000080000"]),
+    ] {
+        for line in [format!("{id},{key}"), format!("{id},,{key},{key}")] {
+            let mut keys = KeyRing::default();
+            keys.add_session_keys("keys", &line).unwrap();
+            let (summary, _) = read(name, keys);
+            let unreadable = summary.unreadable;
+            assert_eq!(unreadable.encrypted_messages, messages, "{line}");
+            assert_eq!(unreadable.encrypted[0].failed.as_deref(), failed, "{line}");
+            assert_eq!(unreadable.unknown_session_ids, unknown, "{line}");
+        }
+    }
+}
+
+/// What was lost is no matter of keys.
+#[test]
+fn a_part_of_a_message_of_an_opened_session_is_not_called_encrypted() {
+    let (name, _, messages) = ENCRYPTED[1];
+    let mut packets = crate::packets::fixture(&format!("{name}.pcap"));
+    let is_sealed = |packet: &Packet| packet.tcp_payload().get(4) == Some(&0xfd);
+    let at = packets.iter().rposition(is_sealed).unwrap();
+    let whole = packets[at].clone();
+    for (damaged, [cut, malformed]) in [(whole.cut(140), [1, 0]), (spoilt(&whole), [0, 1])] {
+        packets[at] = damaged;
+        for (keys, encrypted) in [(password(PASSWORD), 0), (KeyRing::default(), messages)] {
+            let is_open = encrypted == 0;
+            let mut import = CaptureImport::new(ImportOptions::default());
+            import.open_with(keys);
+            let file = crate::packets::pcap(1, &packets);
+            import.read(name, &file[..]).unwrap();
+            let unreadable = import.finish().unwrap().summary.unreadable;
+            assert_eq!(unreadable.encrypted_messages, encrypted);
+            assert_eq!(unreadable.cut_messages, cut);
+            let malformed = if is_open { malformed } else { 0 };
+            assert_eq!(unreadable.malformed_messages, malformed);
+        }
+    }
+}
+
+/// Returns the packet with another last byte.
+fn spoilt(packet: &Packet) -> Packet {
+    let mut spoilt = packet.clone();
+    *spoilt.bytes.last_mut().unwrap() ^= 1;
+    spoilt
 }
 
 #[test]

@@ -159,6 +159,23 @@ fn encrypted_sessions_are_counted_or_opened() {
         "{}",
         said.stdout
     );
+    fs::write(place.path("wrong"), "other\n").unwrap();
+    fs::write(place.path("other.keys"), format!("4100000000080000,{PASSWORD}\n")).unwrap();
+    for (arguments, failed) in [
+        (
+            ["--nt-password-file", "wrong"],
+            "; no given password opens them\n",
+        ),
+        (
+            ["--session-keys", "other.keys"],
+            "1  session ids of keys that the capture does not have, the first is 4100000000080000\n",
+        ),
+    ] {
+        let arguments = [&["import", "pcap", &file], &arguments[..]].concat();
+        let said = place.smbench(&arguments);
+        said.succeeded();
+        assert!(said.stdout.contains(failed), "{failed} in {}", said.stdout);
+    }
     fs::write(place.path("passwords"), format!("other\n{PASSWORD}\n")).unwrap();
     place
         .smbench(&[

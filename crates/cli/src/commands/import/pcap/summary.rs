@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, UNIX_EPOCH};
 
-use smbench_capture::CaptureSummary;
+use smbench_capture::{CaptureSummary, UnreadableSummary};
 use smbench_report::block::Block;
 use smbench_report::table::{Cell, Column, Table};
 use smbench_report::units::{bytes, counted, rate, seconds};
@@ -262,11 +262,9 @@ fn cut_files(whole: u64) -> String {
     )
 }
 
-/// Returns what the summary does not have, with the reason.
-fn left_out(summary: &CaptureSummary) -> Vec<Vec<Cell>> {
-    let unreadable = &summary.unreadable;
-    let source = &summary.source;
-    let mut rows: Vec<(u64, String)> = Vec::new();
+/// Returns the messages that remain encrypted, with what opens them.
+fn encrypted(unreadable: &UnreadableSummary) -> Vec<(u64, String)> {
+    let mut rows = Vec::new();
     for encrypted in &unreadable.encrypted {
         let cipher = encrypted
             .cipher
@@ -276,15 +274,33 @@ fn left_out(summary: &CaptureSummary) -> Vec<Vec<Cell>> {
         let user = user
             .map(|user| format!(", user {user}"))
             .unwrap_or_default();
+        let failed = encrypted.failed.as_deref();
+        let failed = failed
+            .map(|failed| format!("; {failed}"))
+            .unwrap_or_default();
         rows.push((
             encrypted.messages,
             format!(
-                "messages of {} encrypted with {cipher}{user}; opened by {}",
+                "messages of {} encrypted with {cipher}{user}; opened by {}{failed}",
                 counted(encrypted.sessions, "session"),
                 encrypted.opened_by
             ),
         ));
     }
+    if let [first, ..] = &unreadable.unknown_session_ids[..] {
+        rows.push((
+            unreadable.unknown_session_ids.len() as u64,
+            format!("session ids of keys that the capture does not have, the first is {first}"),
+        ));
+    }
+    rows
+}
+
+/// Returns what the summary does not have, with the reason.
+fn left_out(summary: &CaptureSummary) -> Vec<Vec<Cell>> {
+    let unreadable = &summary.unreadable;
+    let source = &summary.source;
+    let mut rows = encrypted(unreadable);
     let malformed = unreadable.malformed_frame.unwrap_or(0);
     for (count, what) in [
         (source.cut_files, cut_files(source.cut_frame.unwrap_or(0))),
