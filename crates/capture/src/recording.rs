@@ -69,12 +69,14 @@ pub enum RecordingError {
         reason: String,
     },
     /// Nothing in the trace can be replayed.
-    #[error("{path} has no operation that can be replayed: {skipped}")]
+    #[error("{path} has no operation that can be replayed: {skipped}{}", sealed(*.encrypted))]
     Empty {
         /// The folder.
         path: String,
         /// What was left out.
         skipped: String,
+        /// Messages that remained encrypted.
+        encrypted: u64,
     },
 }
 
@@ -134,6 +136,7 @@ pub fn read_recording(folder: &str) -> Result<Recording, RecordingError> {
     recording.ok_or_else(|| RecordingError::Empty {
         path: folder.to_owned(),
         skipped: listed(&skipped),
+        encrypted: folder::encrypted(folder),
     })
 }
 
@@ -229,6 +232,15 @@ fn last_awaited<'a>(awaited: impl Iterator<Item = &'a Awaited>) -> HashMap<u32, 
         *known = (*known).max(*on);
     }
     last
+}
+
+/// Says what helps where messages remained encrypted.
+fn sealed(encrypted: u64) -> String {
+    match encrypted {
+        0 => String::new(),
+        1 => "; 1 message is encrypted: import the capture with its key".to_owned(),
+        count => format!("; {count} messages are encrypted: import the capture with their key"),
+    }
 }
 
 /// Returns counts with their names.

@@ -8,6 +8,7 @@ use aws_lc_rs::digest::Context;
 use flate2::bufread::MultiGzDecoder;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use super::{LINES_MAX, RecordingError, SUMMARY_FILE};
 use crate::names::NameTreatment;
@@ -116,4 +117,11 @@ pub(super) fn names(folder: &str, hash: &mut Context) -> Result<NameTreatment, R
         hash.update(b"keep");
     }
     Ok(names)
+}
+
+/// Returns the number of messages that remained encrypted, as far as the summary says it.
+pub(super) fn encrypted(folder: &str) -> u64 {
+    let summary = of_summary::<Value>(Path::new(folder)).unwrap_or_default();
+    let count = &summary["unreadable"]["encrypted_messages"];
+    count.as_u64().unwrap_or(0)
 }

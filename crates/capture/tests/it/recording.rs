@@ -245,6 +245,12 @@ fn a_folder_that_is_none_gets_one_line() {
         "{}",
         error()
     );
+    for (encrypted, said) in [(1, "1 message is "), (90, "90 messages are ")] {
+        let summary = format!("{{\"unreadable\":{{\"encrypted_messages\":{encrypted}}}}}");
+        fs::write(folder.path().join(SUMMARY_FILE), summary).unwrap();
+        let said = format!(": 1 negotiate; {said}encrypted: import the capture with ");
+        assert!(error().contains(&said), "{}", error());
+    }
     // Numbers of names that are not there, and names above themselves, are no reason to fail.
     write(TREE_FILE, "{\"path\":1,\"parent\":1,\"name\":\"s\"}\n");
     write(
