@@ -50,6 +50,14 @@ const LINES_MAX: usize = smbench_model::trace::RECORDS_MAX;
 /// The reason why a folder cannot be replayed.
 #[derive(Debug, Error)]
 pub enum RecordingError {
+    /// It is no folder of an import.
+    #[error("{path} {found}: give the folder that `smbench import pcap` wrote")]
+    NoFolder {
+        /// The path as given.
+        path: String,
+        /// What is there instead.
+        found: &'static str,
+    },
     /// A file cannot be read.
     #[error("failed to read {path}: {reason}")]
     Unreadable {
@@ -83,9 +91,10 @@ pub enum RecordingError {
 /// Reads the folder that an import wrote.
 ///
 /// # Errors
-/// If a file cannot be read, or has a line that is not valid; or if nothing can be
-/// replayed.
+/// If it is no such folder; if a file cannot be read, or has a line that is not valid; or if
+/// nothing can be replayed.
 pub fn read_recording(folder: &str) -> Result<Recording, RecordingError> {
+    folder::check(folder)?;
     let mut hash = Context::new(&SHA256);
     let nodes: Vec<TreeNode> = Lines::open(folder, TREE_FILE)?.read(&mut hash)?;
     let mut lines = PackedLines::default();

@@ -10,11 +10,30 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{LINES_MAX, RecordingError, SUMMARY_FILE};
+use super::{LINES_MAX, RecordingError, SUMMARY_FILE, TREE_FILE};
 use crate::names::NameTreatment;
 
 /// The largest line. One of a trace is far shorter.
 const LINE_BYTES_MAX: u64 = 1 << 20;
+
+/// Checks that a path is a folder with a trace.
+pub(super) fn check(folder: &str) -> Result<(), RecordingError> {
+    let path = Path::new(folder);
+    let found = if path.is_file() {
+        "is a file"
+    } else {
+        match path.join(TREE_FILE).try_exists() {
+            Ok(false) if path.is_dir() => "has no tree.jsonl.gz",
+            Ok(false) => "does not exist",
+            // Opening it tells the system's reason.
+            Ok(true) | Err(_) => return Ok(()),
+        }
+    };
+    Err(RecordingError::NoFolder {
+        path: folder.to_owned(),
+        found,
+    })
+}
 
 /// The lines of a file.
 pub(super) struct Lines {

@@ -234,7 +234,13 @@ fn a_folder_that_is_none_gets_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().to_str().unwrap();
     let error = || read_recording(path).unwrap_err().to_string();
-    assert!(error().contains(TREE_FILE), "{}", error());
+    let give = "give the folder that `smbench import pcap` wrote";
+    assert_eq!(error(), format!("{path} has no {TREE_FILE}: {give}"));
+    let capture = fixture_path(NORMAL).display().to_string();
+    for (path, found) in [(&capture[..], "is a file"), ("nope", "does not exist")] {
+        let error = read_recording(path).unwrap_err().to_string();
+        assert_eq!(error, format!("{path} {found}: {give}"));
+    }
     let write = |name: &str, text: &str| write(folder.path(), name, text);
     write(TREE_FILE, "{\"path\":1,\"name\":\"s\"}\n");
     write(TRACE_FILE, "{\"number\":1}\n{\"number\":\"x\"}\n");

@@ -1,9 +1,12 @@
 //! `smbench show`: prints a saved result, the tables of a study, or the summary of a capture.
 
-use smbench_capture::TRACE_FILE;
+use std::fs::File;
+use std::path::Path;
+
+use smbench_capture::{SESSIONS_FILE, SUMMARY_FILE, TRACE_FILE, TREE_FILE, first_time_ns};
 use smbench_report::block::{self, Block};
 use smbench_report::text::{summary, to_markdown};
-use smbench_report::{RunDoc, Study, render};
+use smbench_report::{LoadError, RunDoc, Study, render};
 
 use super::import::blocks_of_folder;
 use crate::args::{Destination, ShowArgs, is_stdout_taken};
@@ -22,7 +25,7 @@ pub(super) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
     }
     let outputs = [("--csv", &args.csv), ("--markdown", &args.markdown)];
     let is_taken = is_stdout_taken(&outputs)?;
-    let doc = RunDoc::load(&args.result)?;
+    let doc = RunDoc::load(&args.result).map_err(|error| no_result(&args.result, error))?;
     if let Some(to) = &args.csv {
         save_csv(&doc, to)?;
     }
@@ -40,6 +43,33 @@ pub(super) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
         save_csv_iometer(&[doc], path)?;
     }
     Ok(Exit::Done)
+}
+
+/// Says why a file is no result, and what helps if it is one of a capture.
+fn no_result(path: &Path, error: LoadError) -> Failure {
+    let written = [SUMMARY_FILE, TRACE_FILE, TREE_FILE, SESSIONS_FILE];
+    let name = path.file_name().and_then(|name| name.to_str());
+    let folder = path.parent().unwrap_or(path);
+    let shown = path.display();
+    if name.is_some_and(|name| written.contains(&name)) && folder.join(TRACE_FILE).is_file() {
+        let folder = match folder.to_str() {
+            Some("") => Path::new("."),
+            _ => folder,
+        };
+        let folder = folder.display();
+        return Failure::Usage(format!(
+            "{shown} is a file of an imported capture: give its folder {folder}"
+        ));
+    }
+    // A pipe has been read.
+    let is_capture = path.is_file()
+        && File::open(path).is_ok_and(|file| first_time_ns(&shown.to_string(), file).is_ok());
+    if is_capture {
+        return Failure::Usage(format!(
+            "{shown} is a capture, not a result: `smbench import pcap {shown}` shows it"
+        ));
+    }
+    error.into()
 }
 
 /// Shows the folder that an import of a capture wrote.

@@ -111,6 +111,17 @@ fn a_folder_shows_its_summary_and_its_plan() {
     let profile = place.smbench(&["profiles", "show", "trace:monday"]);
     profile.succeeded();
     assert_eq!(profile.stdout, plan.stdout);
+    for name in ["trace.jsonl.gz", "summary.json"] {
+        let path = format!("monday/{name}");
+        let said = format!("{path} is a file of an imported capture: give its folder monday");
+        place.smbench(&["show", &path]).failed_with(2, &[&said]);
+    }
+    let said =
+        format!("{file} is a capture, not a result: `smbench import pcap {file}` shows it");
+    place.smbench(&["show", &file]).failed_with(2, &[&said]);
+    let trace = format!("trace:{file}");
+    let said = format!("{file} is a file: give the folder that `smbench import pcap` wrote");
+    place.smbench(&["plan", "-p", &trace]).failed_with(2, &[&said]);
     fs::write(place.path("monday/summary.json"), "{}").unwrap();
     place
         .smbench(&["show", "monday"])
