@@ -40,7 +40,7 @@ pub(crate) struct PcapArgs {
     /// Folder for summary.json, trace.jsonl.gz and tree.jsonl.gz; with --distil the profile
     #[arg(long, value_name = "DIR|FILE.toml", value_parser = paths())]
     pub(crate) out: Option<PathBuf>,
-    /// Only requests from this time on, in UTC: 10:15, 10:15:30 or 2026-11-23T10:15:00Z
+    /// Only requests from this time on, in UTC: 10:15, 10:15:30.250 or 2026-11-23T10:15:00Z
     #[arg(long, value_name = "TIME", value_parser = parse_begin)]
     pub(crate) from: Option<SliceBegin>,
     /// Only requests within this time
@@ -96,7 +96,13 @@ fn parse_begin(text: &str) -> Result<SliceBegin, &'static str> {
         let since = time.duration_since(UNIX_EPOCH).map_err(|_| EXPECTED)?;
         return Ok(SliceBegin::At(since));
     }
-    let parts: Vec<_> = text.split(':').collect();
+    let (whole, fraction) = match text.split_once('.') {
+        // A summary has milliseconds.
+        Some((whole, fraction)) if whole.len() == "10:15:30".len() => (whole, fraction),
+        _ => (text, "0"),
+    };
+    let nanos = nanos_of(fraction).ok_or(EXPECTED)?;
+    let parts: Vec<_> = whole.split(':').collect();
     let is_written =
         |part: &&str| part.len() == 2 && part.bytes().all(|digit| digit.is_ascii_digit());
     if !(2..=3).contains(&parts.len()) || !parts.iter().all(is_written) {
@@ -110,7 +116,18 @@ fn parse_begin(text: &str) -> Result<SliceBegin, &'static str> {
         return Err(EXPECTED);
     }
     let seconds = (hour * 60 + minute) * 60 + second;
-    Ok(SliceBegin::TimeOfDay(Duration::from_secs(seconds)))
+    Ok(SliceBegin::TimeOfDay(Duration::new(seconds, nanos)))
+}
+
+/// Returns a fraction of a second, as the digits behind the point.
+fn nanos_of(fraction: &str) -> Option<u32> {
+    const DIGITS: usize = 9;
+    let is_written = (1..=DIGITS).contains(&fraction.len())
+        && fraction.bytes().all(|digit| digit.is_ascii_digit());
+    if !is_written {
+        return None;
+    }
+    format!("{fraction:0<DIGITS$}").parse().ok()
 }
 
 #[cfg(test)]
@@ -122,9 +139,25 @@ mod tests {
         let of_day = |seconds| SliceBegin::TimeOfDay(Duration::from_secs(seconds));
         assert_eq!(parse_begin("10:15"), Ok(of_day(36_900)));
         assert_eq!(parse_begin("00:00:09"), Ok(of_day(9)));
+        for (text, nanos) in [("00:00:09.907", 907_000_000), ("00:00:09.000000001", 1)] {
+            let of_day = SliceBegin::TimeOfDay(Duration::new(9, nanos));
+            assert_eq!(parse_begin(text), Ok(of_day));
+        }
         let at = SliceBegin::At(Duration::from_secs(86_400));
         assert_eq!(parse_begin("1970-01-02T00:00:00Z"), Ok(at));
-        for wrong in ["", "10", "24:00", "10:60", "1:2:3:4", "+1:00", "2026-13-01"] {
+        for wrong in [
+            "",
+            "10",
+            "24:00",
+            "10:60",
+            "1:2:3:4",
+            "+1:00",
+            "2026-13-01",
+            "10:15.5",
+            "10:15:30.",
+            "10:15:30.+1",
+            "10:15:30.1234567890",
+        ] {
             assert!(parse_begin(wrong).is_err(), "{wrong}");
         }
     }
