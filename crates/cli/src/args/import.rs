@@ -56,7 +56,7 @@ pub(crate) struct PcapArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) share: Option<String>,
     /// Make profiles of the statistics in place of a trace: one for each group of alike sessions
-    #[arg(long, requires = "out", conflicts_with_all = ["json", "html"])]
+    #[arg(long, requires = "out", conflicts_with_all = ["json", "html", "diff"])]
     pub(crate) distil: bool,
     /// Second capture: shows both side by side by command, status, size and service time
     #[arg(long, value_name = "FILE", value_parser = paths(), conflicts_with = "out")]

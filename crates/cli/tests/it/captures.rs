@@ -390,6 +390,9 @@ fn a_capture_becomes_a_profile_that_runs() {
         .smbench(&["import", "pcap", &file, "--distil", "--out", "mine.toml"])
         .failed_with(2, &["mine.toml exists already: use another --out"]);
     place
+        .smbench(&["import", "pcap", &file, "--distil", "--diff", &file])
+        .failed_with(2, &["--distil", "--diff <FILE>"]);
+    place
         .smbench(&["import", "pcap", &file, "--distil", "--out", "folder"])
         .failed_with(
             2,
