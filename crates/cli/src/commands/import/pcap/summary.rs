@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, UNIX_EPOCH};
 
-use smbench_capture::{CaptureSummary, UnreadableSummary};
+use smbench_capture::{CaptureSummary, CommandSummary, UnreadableSummary};
 use smbench_report::block::Block;
 use smbench_report::table::{Cell, Column, Table};
 use smbench_report::units::{bytes, counted, rate, seconds};
@@ -21,7 +21,7 @@ pub(super) fn blocks(summary: &CaptureSummary) -> Vec<Block> {
         Block::Table(commands(summary)),
         Block::Table(statuses(summary)),
     ];
-    if let Some(sizes) = sizes(summary) {
+    if let Some(sizes) = sizes(&summary.commands) {
         blocks.push(Block::Table(sizes));
     }
     for (title, counts, unit) in [
@@ -211,15 +211,18 @@ fn statuses(summary: &CaptureSummary) -> Table {
 }
 
 /// Returns the sizes of reads and writes, the most frequent first.
-fn sizes(summary: &CaptureSummary) -> Option<Table> {
-    let mut rows = Vec::new();
+fn sizes(commands: &BTreeMap<String, CommandSummary>) -> Option<Table> {
+    let (mut rows, mut notes) = (Vec::new(), Vec::new());
     for name in SIZED {
-        let Some(command) = summary.commands.get(name) else {
+        let Some(command) = commands.get(name) else {
             continue;
         };
         let mut sizes: Vec<_> = command.sizes.iter().collect();
         sizes.sort_by_key(|(size, count)| (std::cmp::Reverse(**count), **size));
         let all = command.sized();
+        if let more @ 1.. = sizes.len().saturating_sub(ROWS_MAX) {
+            notes.push(format!("{name}: and {more} more; --json has all"));
+        }
         for (size, count) in sizes.into_iter().take(ROWS_MAX) {
             rows.push(vec![
                 name.into(),
@@ -238,7 +241,8 @@ fn sizes(summary: &CaptureSummary) -> Option<Table> {
         Column::number("requests"),
         Column::number("share"),
     ];
-    (!rows.is_empty()).then(|| Table::of("Sizes", columns, rows))
+    let table = Table::of("Sizes", columns, rows);
+    (!table.rows.is_empty()).then(|| Table { notes, ..table })
 }
 
 fn names(title: &str, counts: &BTreeMap<String, u64>, unit: &str) -> Table {
@@ -360,6 +364,20 @@ fn left_out(summary: &CaptureSummary) -> Vec<Vec<Cell>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sizes_that_are_not_shown_are_counted() {
+        let command = |sizes: u64| CommandSummary {
+            sizes: (0..sizes).map(|size| (size, 1)).collect(),
+            ..CommandSummary::default()
+        };
+        let commands = [("read", 36), ("write", 10)];
+        let commands = commands.map(|(name, sizes)| (name.to_owned(), command(sizes)));
+        let table = sizes(&BTreeMap::from(commands)).unwrap();
+        assert_eq!(table.rows.len(), 20);
+        assert_eq!(table.notes, ["read: and 26 more; --json has all"]);
+        assert_eq!(sizes(&BTreeMap::new()), None);
+    }
 
     #[test]
     fn a_time_of_the_day_has_milliseconds_only_if_needed() {
