@@ -75,6 +75,18 @@ fn a_capture_becomes_a_summary_and_a_folder() {
         2,
         &["made/trace/summary.json exists already: use another --out"],
     );
+    for (out, said) in [
+        (
+            "made/trace/summary.json",
+            "made/trace/summary.json is a file: give --out a folder",
+        ),
+        ("my.toml", "--out my.toml is for a profile, which needs --distil"),
+    ] {
+        place
+            .smbench(&["import", "pcap", &file, "--out", out])
+            .failed_with(2, &[said]);
+    }
+    assert!(!place.path("my.toml").exists());
     let kept = place.smbench(&["import", "pcap", &file, "--names", "keep"]);
     assert!(kept.stdout.contains("bench"), "{}", kept.stdout);
 }

@@ -5,6 +5,7 @@ mod distil;
 mod page;
 mod summary;
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -58,6 +59,7 @@ pub(super) fn import(args: &PcapArgs) -> Result<Exit, Failure> {
     if args.distil {
         return distil::distil(args, folder);
     }
+    check_folder(folder)?;
     let files: Vec<_> = args.files.iter().map(PathBuf::as_path).collect();
     let files = in_order(&files)?;
     let mut capture = begin(args)?;
@@ -101,6 +103,22 @@ pub(super) fn import(args: &PcapArgs) -> Result<Exit, Failure> {
     }
     show(args, &result.summary, &wrote)?;
     Ok(Exit::Done)
+}
+
+/// Refuses what is, or would be, a file in place of the folder of a trace.
+fn check_folder(out: &Path) -> Result<(), Failure> {
+    let shown = out.display();
+    if out.is_file() {
+        return Err(Failure::Usage(format!(
+            "{shown} is a file: give --out a folder"
+        )));
+    }
+    if !out.is_dir() && out.extension() == Some(OsStr::new("toml")) {
+        return Err(Failure::Usage(format!(
+            "--out {shown} is for a profile, which needs --distil: add it, or give a folder"
+        )));
+    }
+    Ok(())
 }
 
 fn begin(args: &PcapArgs) -> Result<CaptureImport, Failure> {
