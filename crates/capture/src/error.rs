@@ -41,15 +41,12 @@ pub enum CaptureError {
     },
     /// No connection has SMB messages.
     #[error(
-        "{capture} has no SMB: {frames} frames hold {held}; record the server's port, mostly 445, \
-         with whole packets"
+        "{capture} has no SMB: {held}; record the server's port, mostly 445, with whole packets"
     )]
     NoSmb {
         /// Name of its first file, and how many more it has.
         capture: String,
-        /// Number of frames.
-        frames: u64,
-        /// What they hold instead.
+        /// What its frames hold instead.
         held: String,
     },
     /// A key file has a line that is no key.

@@ -176,7 +176,6 @@ impl CaptureImport {
                     0 => self.name,
                     _ => format!("{} and {more} more", self.name),
                 },
-                frames: self.source.frames,
                 held: held(&self.foreign, &self.source),
             });
         }
@@ -257,13 +256,15 @@ fn held(foreign: &BTreeMap<String, u64>, source: &SourceSummary) -> String {
         .take(NAMED_MAX)
         .map(|(name, count)| format!("{name} ({count})"));
     let named: Vec<_> = named.collect();
-    match named.len() {
-        0 if source.frames == 0 && source.cut_files > 0 => {
-            "nothing, because the file ends inside of the first".to_owned()
-        }
-        0 if source.frames == 0 => "nothing".to_owned(),
+    let named = match named.len() {
         0 => "no readable packet".to_owned(),
         _ => named.join(", "),
+    };
+    match source.frames {
+        0 if source.cut_files > 0 => "it ends inside of its first frame".to_owned(),
+        0 => "it has no frame".to_owned(),
+        1 => format!("1 frame holds {named}"),
+        frames => format!("{frames} frames hold {named}"),
     }
 }
 

@@ -90,13 +90,18 @@ fn a_capture_without_smb_says_what_it_holds() {
     for (file, expected) in [
         (
             pcap(1, &[]),
-            "test.pcap has no SMB: 0 frames hold nothing; record the server's port, mostly 445, with \
-             whole packets",
+            "test.pcap has no SMB: it has no frame; record the server's port, mostly 445, with whole \
+             packets",
         ),
         (
             pcap(1, &fixture(COMPOUNDS))[..50].to_vec(),
-            "test.pcap has no SMB: 0 frames hold nothing, because the file ends inside of the first; \
-             record the server's port, mostly 445, with whole packets",
+            "test.pcap has no SMB: it ends inside of its first frame; record the server's port, mostly \
+             445, with whole packets",
+        ),
+        (
+            pcap(1, &fixture(COMPOUNDS)[..1]),
+            "test.pcap has no SMB: 1 frame holds TCP port 24450 (1); record the server's port, mostly \
+             445, with whole packets",
         ),
         (
             no_smb,

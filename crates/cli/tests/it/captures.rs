@@ -191,7 +191,7 @@ fn encrypted_sessions_are_counted_or_opened() {
         ),
         (
             ["--session-keys", "other.keys"],
-            "1  session ids of keys that the capture does not have, the first is 4100000000080000\n",
+            "1  session id of keys that the capture does not have, the first is 4100000000080000\n",
         ),
     ] {
         let arguments = [&["import", "pcap", &file], &arguments[..]].concat();

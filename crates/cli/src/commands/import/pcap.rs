@@ -2,6 +2,7 @@
 
 mod diff;
 mod distil;
+mod left_out;
 mod page;
 mod summary;
 

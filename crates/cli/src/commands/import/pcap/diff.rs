@@ -8,7 +8,8 @@ use smbench_report::block::Block;
 use smbench_report::table::{Cell, Column, Table};
 use smbench_report::units::{bytes, change, counted, latency, percent, rate, seconds};
 
-use super::summary::{instant, left_out_of};
+use super::left_out::left_out_of;
+use super::summary::instant;
 
 /// Rows of a table of statuses or sizes.
 const ROWS_MAX: usize = 20;

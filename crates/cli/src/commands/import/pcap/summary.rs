@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, UNIX_EPOCH};
 
-use smbench_capture::{CaptureSummary, CommandSummary, UnreadableSummary};
+use smbench_capture::{CaptureSummary, CommandSummary};
 use smbench_report::block::Block;
 use smbench_report::table::{Cell, Column, Table};
 use smbench_report::units::{bytes, counted, rate, seconds};
+
+use super::left_out::left_out_of;
 
 /// Rows of a table of names.
 const ROWS_MAX: usize = 10;
@@ -35,13 +37,6 @@ pub(super) fn blocks(summary: &CaptureSummary) -> Vec<Block> {
     }
     blocks.extend(left_out_of("Left out", summary));
     blocks
-}
-
-/// Returns the table of what the summary does not have, if there is something.
-pub(super) fn left_out_of(title: &str, summary: &CaptureSummary) -> Option<Block> {
-    let columns = vec![Column::number("count"), Column::text("what")];
-    let rows = left_out(summary);
-    (!rows.is_empty()).then(|| Block::Table(Table::of(title, columns, rows)))
 }
 
 /// Returns a time as text, from nanoseconds since 1970.
@@ -94,13 +89,10 @@ fn facts(summary: &CaptureSummary) -> Block {
     }
     facts.extend([
         ("clients", summary.clients.len().to_string()),
-        (
-            "SMB",
-            format!("{connections}: {}", joined(&summary.dialects)),
-        ),
+        ("SMB", named(connections, &joined(&summary.dialects))),
         (
             "sessions",
-            format!("{}: {}", summary.sessions, joined(&summary.logons)),
+            named(summary.sessions.to_string(), &joined(&summary.logons)),
         ),
         (
             "requests",
@@ -117,7 +109,7 @@ fn facts(summary: &CaptureSummary) -> Block {
         "tree",
         format!(
             "{}, {} with {} when first opened",
-            directories(tree.directories),
+            counted(tree.directories, "directory"),
             counted(tree.files, "file"),
             bytes(tree.bytes)
         ),
@@ -125,11 +117,12 @@ fn facts(summary: &CaptureSummary) -> Block {
     Block::facts(facts)
 }
 
-fn directories(count: u64) -> String {
-    if count == 1 {
-        "1 directory".to_owned()
+/// Returns a count with what is counted, if that is known.
+fn named(count: String, names: &str) -> String {
+    if names.is_empty() {
+        count
     } else {
-        format!("{count} directories")
+        format!("{count}: {names}")
     }
 }
 
@@ -259,111 +252,16 @@ fn names(title: &str, counts: &BTreeMap<String, u64>, unit: &str) -> Table {
     table
 }
 
-fn cut_files(whole: u64) -> String {
-    format!(
-        "files that end inside of a packet, the first after frame {whole}: copy them when the \
-         recording has ended"
-    )
-}
-
-/// Returns the messages that remain encrypted, with what opens them.
-fn encrypted(unreadable: &UnreadableSummary) -> Vec<(u64, String)> {
-    let mut rows = Vec::new();
-    for encrypted in &unreadable.encrypted {
-        let cipher = encrypted
-            .cipher
-            .as_deref()
-            .unwrap_or("a cipher that was not seen");
-        let user = encrypted.user.as_deref();
-        let user = user
-            .map(|user| format!(", user {user}"))
-            .unwrap_or_default();
-        let failed = encrypted.failed.as_deref();
-        let failed = failed
-            .map(|failed| format!("; {failed}"))
-            .unwrap_or_default();
-        rows.push((
-            encrypted.messages,
-            format!(
-                "messages of {} encrypted with {cipher}{user}; opened by {}{failed}",
-                counted(encrypted.sessions, "session"),
-                encrypted.opened_by
-            ),
-        ));
-    }
-    if let [first, ..] = &unreadable.unknown_session_ids[..] {
-        rows.push((
-            unreadable.unknown_session_ids.len() as u64,
-            format!("session ids of keys that the capture does not have, the first is {first}"),
-        ));
-    }
-    rows
-}
-
-/// Returns what the summary does not have, with the reason.
-fn left_out(summary: &CaptureSummary) -> Vec<Vec<Cell>> {
-    let unreadable = &summary.unreadable;
-    let source = &summary.source;
-    let mut rows = encrypted(unreadable);
-    let malformed = unreadable.malformed_frame.unwrap_or(0);
-    for (count, what) in [
-        (source.cut_files, cut_files(source.cut_frame.unwrap_or(0))),
-        (
-            source.dropped_frames,
-            "frames that the capturing program lost".to_owned(),
-        ),
-        (
-            unreadable.lost_bytes,
-            "bytes of packets that are not in the capture".to_owned(),
-        ),
-        (
-            unreadable.cut_bytes,
-            "bytes that the snap length cut off: capture with -s 0".to_owned(),
-        ),
-        (
-            unreadable.skipped_bytes,
-            "bytes whose message began before them".to_owned(),
-        ),
-        (
-            unreadable.cut_messages,
-            "messages of which only a part is in the capture".to_owned(),
-        ),
-        (
-            unreadable.compressed_messages,
-            "messages that are compressed".to_owned(),
-        ),
-        (
-            unreadable.malformed_messages,
-            format!("messages that are not as specified, the first in frame {malformed}"),
-        ),
-        (
-            unreadable.fragmented_datagrams,
-            "datagrams of which fragments are missing".to_owned(),
-        ),
-        (
-            unreadable.unreadable_packets,
-            "packets whose headers are cut or wrong".to_owned(),
-        ),
-        (
-            unreadable.unkept,
-            "names, sessions and opens beyond those that are kept".to_owned(),
-        ),
-    ] {
-        rows.push((count, what));
-    }
-    for (protocol, frames) in &summary.foreign_frames {
-        rows.push((*frames, format!("frames of {protocol}")));
-    }
-    rows.retain(|(count, _)| *count > 0);
-    let cells = rows.into_iter();
-    cells
-        .map(|(count, what)| vec![Cell::count(count), what.into()])
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_count_without_names_ends_with_itself() {
+        let count = || "1 connection".to_owned();
+        assert_eq!(named(count(), ""), "1 connection");
+        assert_eq!(named(count(), "3.1.1 (1)"), "1 connection: 3.1.1 (1)");
+    }
 
     #[test]
     fn sizes_that_are_not_shown_are_counted() {
