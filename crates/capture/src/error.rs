@@ -29,13 +29,11 @@ pub enum CaptureError {
         /// What its first bytes are.
         found: String,
     },
-    /// The file is damaged.
-    #[error("{file} is damaged after frame {frame}: {what}; {}", rescue(*.frame))]
+    /// The file is damaged before its first frame.
+    #[error("{file} is damaged before its first frame: {what}; record it again")]
     Damaged {
         /// Name of the file.
         file: String,
-        /// The last frame that was read, counted as Wireshark does; 0 before the first.
-        frame: u64,
         /// The damage.
         what: &'static str,
     },
@@ -67,12 +65,4 @@ pub enum CaptureError {
         /// The damage.
         source: MalformedFile,
     },
-}
-
-/// Says how a damaged file can be read.
-fn rescue(frame: u64) -> String {
-    match frame {
-        0 => "record it again".to_owned(),
-        _ => format!("editcap -r keeps the frames 1-{frame}"),
-    }
 }

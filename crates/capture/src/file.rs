@@ -3,7 +3,7 @@
 //! Files are pcap (microseconds, nanoseconds, both byte orders) and pcapng, plain or
 //! gzip. The buffer holds one block, so memory does not depend on the size of the file.
 //! A file that ends inside of a packet is not an error: captures are often copied while
-//! they are written. Not here: opening files.
+//! they are written. Nor is one that is damaged behind a packet. Not here: opening files.
 
 mod blocks;
 
@@ -43,6 +43,8 @@ pub(crate) struct FileEnd {
     pub(crate) frames: u64,
     /// The file ends inside of a packet.
     pub(crate) is_cut: bool,
+    /// What is wrong behind the last packet.
+    pub(crate) damage: Option<&'static str>,
     /// Packets that the capturing program says it lost.
     pub(crate) dropped: u64,
 }
@@ -76,6 +78,8 @@ struct PacketReader<'n, R> {
     from: usize,
     to: usize,
     end: FileEnd,
+    /// What is said of a block that is too large.
+    too_large: &'static str,
 }
 
 impl<'n, R: Read> PacketReader<'n, R> {
@@ -87,6 +91,7 @@ impl<'n, R: Read> PacketReader<'n, R> {
             from: 0,
             to: 0,
             end: FileEnd::default(),
+            too_large: "its header claims to have more than 16 MiB",
         }
     }
 
@@ -95,6 +100,25 @@ impl<'n, R: Read> PacketReader<'n, R> {
         take: &mut impl FnMut(CapturedPacket<'_>) -> ControlFlow<()>,
     ) -> Result<FileEnd, CaptureError> {
         let mut blocks = self.open()?;
+        self.too_large = blocks.too_large();
+        let read = self.read_blocks(&mut blocks, take);
+        self.end.dropped = blocks.dropped();
+        match read {
+            Ok(()) => Ok(self.end),
+            Err(CaptureError::Damaged { what, .. }) if self.end.frames > 0 => {
+                self.end.damage = Some(what);
+                Ok(self.end)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Reads blocks up to the end of the file, or until `take` breaks.
+    fn read_blocks(
+        &mut self,
+        blocks: &mut Blocks,
+        take: &mut impl FnMut(CapturedPacket<'_>) -> ControlFlow<()>,
+    ) -> Result<(), CaptureError> {
         loop {
             let unused = &self.buffer[self.from..self.to];
             match blocks.next_block(unused) {
@@ -108,7 +132,7 @@ impl<'n, R: Read> PacketReader<'n, R> {
                         bytes: found.bytes,
                     });
                     if flow.is_break() {
-                        return Ok(self.end);
+                        return Ok(());
                     }
                     self.from += found.block_len;
                 }
@@ -116,8 +140,7 @@ impl<'n, R: Read> PacketReader<'n, R> {
                 Ok(Parsed::Incomplete(missing)) => {
                     if !self.fill(missing)? {
                         self.end.is_cut |= self.from < self.to;
-                        self.end.dropped = blocks.dropped();
-                        return Ok(self.end);
+                        return Ok(());
                     }
                 }
                 Err(what) => return Err(self.damaged(what)),
@@ -160,7 +183,7 @@ impl<'n, R: Read> PacketReader<'n, R> {
         let unused = self.to - self.from;
         let wanted = unused.saturating_add(missing);
         if wanted > BLOCK_BYTES_MAX {
-            return Err(self.damaged("a block claims to have more than 16 MiB"));
+            return Err(self.damaged(self.too_large));
         }
         self.buffer.copy_within(self.from..self.to, 0);
         (self.from, self.to) = (0, unused);
@@ -195,7 +218,6 @@ impl<'n, R: Read> PacketReader<'n, R> {
     fn damaged(&self, what: &'static str) -> CaptureError {
         CaptureError::Damaged {
             file: self.file.to_owned(),
-            frame: self.end.frames,
             what,
         }
     }

@@ -137,8 +137,8 @@ impl CaptureImport {
     /// Reads a file. Several files are read in the order of their times.
     ///
     /// # Errors
-    /// If the file cannot be read, is no capture, or is damaged. What was read before is
-    /// kept.
+    /// If the file cannot be read, is no capture, or is damaged before its first frame. What
+    /// was read before is kept.
     pub fn read(&mut self, name: &str, source: impl Read) -> Result<(), CaptureError> {
         if self.source.files == 0 {
             name.clone_into(&mut self.name);
@@ -152,6 +152,12 @@ impl CaptureImport {
         if end.is_cut {
             self.source.cut_files += 1;
             self.source.cut_frame.get_or_insert(self.source.frames);
+        }
+        if let Some(damage) = end.damage {
+            self.source.damaged_files += 1;
+            let frame = self.source.frames;
+            let damage = || format!("after frame {frame}: {damage}");
+            self.source.damage.get_or_insert_with(damage);
         }
         let dropped = &mut self.source.dropped_frames;
         *dropped = dropped.saturating_add(end.dropped);
@@ -260,11 +266,15 @@ fn held(foreign: &BTreeMap<String, u64>, source: &SourceSummary) -> String {
         0 => "no readable packet".to_owned(),
         _ => named.join(", "),
     };
-    match source.frames {
+    let held = match source.frames {
         0 if source.cut_files > 0 => "it ends inside of its first frame".to_owned(),
         0 => "it has no frame".to_owned(),
         1 => format!("1 frame holds {named}"),
         frames => format!("{frames} frames hold {named}"),
+    };
+    match &source.damage {
+        Some(damage) => format!("{held}; it is damaged {damage}"),
+        None => held,
     }
 }
 

@@ -75,7 +75,7 @@ pub struct CaptureSummary {
 }
 
 /// What was read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourceSummary {
     /// Number of files.
     pub files: u64,
@@ -84,6 +84,12 @@ pub struct SourceSummary {
     /// The last frame before the packet inside of which the first of them ends.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cut_frame: Option<u64>,
+    /// Files that are damaged behind a frame.
+    #[serde(default)]
+    pub damaged_files: u64,
+    /// The last frame before the first damage, and the damage.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub damage: Option<String>,
     /// Number of frames.
     pub frames: u64,
     /// Bytes of the frames on the wire.

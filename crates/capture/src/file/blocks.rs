@@ -125,6 +125,14 @@ impl Blocks {
         }
     }
 
+    /// Says that what follows is too large.
+    pub(super) const fn too_large(&self) -> &'static str {
+        match self {
+            Self::Pcap(_) => "a record claims to have more than 16 MiB",
+            Self::PcapNg { .. } => "a block claims to have more than 16 MiB",
+        }
+    }
+
     /// Returns the number of packets that the capturing program lost.
     pub(super) fn dropped(&self) -> u64 {
         match self {

@@ -314,6 +314,35 @@ fn a_file_may_end_anywhere() {
 }
 
 #[test]
+fn a_damaged_file_is_read_up_to_the_damage() {
+    const GOOD: usize = 20;
+    let packets = fixture(COMPOUNDS);
+    let good = of(&packets[..GOOD]);
+    // The length of the next packet is too large.
+    let mut record = pcap(1, &packets);
+    let at = pcap(1, &packets[..GOOD]).len() + 8;
+    record[at..at + 4].copy_from_slice(&u32::MAX.to_le_bytes());
+    let mut block = pcapng(1, &packets[..GOOD]);
+    block.extend([0, 0, 0, 6, 0x7f, 0xff, 0xff, 0xf0]);
+    block.extend([0; 64]);
+    for (file, what) in [(record, "record"), (block, "block")] {
+        let summary = read(&file).unwrap();
+        assert_eq!(counts(&summary), counts(&good), "{what}");
+        let source = summary.source;
+        assert_eq!((source.damaged_files, source.cut_files), (1, 0), "{what}");
+        let damage = format!("after frame {GOOD}: a {what} claims to have more than 16 MiB");
+        assert_eq!(source.damage, Some(damage));
+    }
+    // Nothing before the damage is SMB.
+    let at = pcap(1, &packets[..3]).len() + 8;
+    let mut early = pcap(1, &packets);
+    early[at..at + 4].copy_from_slice(&u32::MAX.to_le_bytes());
+    let error = read(&early).unwrap_err().to_string();
+    let said = "it is damaged after frame 3: a record claims to have more than 16 MiB; record the";
+    assert!(error.contains(said), "{error}");
+}
+
+#[test]
 fn a_message_that_is_not_as_specified_is_told_by_its_frame() {
     /// Place of NextCommand behind the length of the message.
     const NEXT: usize = 4 + 20;

@@ -18,14 +18,9 @@ fn refused(file: &[u8]) -> String {
 
 #[test]
 fn what_is_no_capture_gets_one_line() {
-    // The length of a frame behind this many others is too large.
-    let damaged = |behind: usize| {
-        let packets = fixture(COMPOUNDS);
-        let mut file = pcap(1, &packets[..=behind]);
-        let at = pcap(1, &packets[..behind]).len() + 8;
-        file[at..at + 4].copy_from_slice(&u32::MAX.to_le_bytes());
-        file
-    };
+    // The length of the first frame is too large.
+    let mut damaged = pcap(1, &fixture(COMPOUNDS)[..1]);
+    damaged[24 + 8..24 + 12].copy_from_slice(&u32::MAX.to_le_bytes());
     for (file, expected) in [
         (
             Vec::new(),
@@ -48,25 +43,21 @@ fn what_is_no_capture_gets_one_line() {
         ),
         (
             pcap(1, &[])[..10].to_vec(),
-            "test.pcap is damaged after frame 0: it ends in its header; record it again",
+            "test.pcap is damaged before its first frame: it ends in its header; record it again",
         ),
         (
-            damaged(0),
-            "test.pcap is damaged after frame 0: a block claims to have more than 16 MiB; record it \
-             again",
-        ),
-        (
-            damaged(3),
-            "test.pcap is damaged after frame 3: a block claims to have more than 16 MiB; editcap -r \
-             keeps the frames 1-3",
+            damaged,
+            "test.pcap is damaged before its first frame: a record claims to have more than 16 MiB; \
+             record it again",
         ),
         (
             vec![0x1f, 0x8b],
-            "test.pcap is damaged after frame 0: its compressed data ends too early; record it again",
+            "test.pcap is damaged before its first frame: its compressed data ends too early; record \
+             it again",
         ),
         (
             vec![0x1f, 0x8b, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0],
-            "test.pcap is damaged after frame 0: its compressed data is wrong; record it again",
+            "test.pcap is damaged before its first frame: its compressed data is wrong; record it again",
         ),
     ] {
         assert_eq!(refused(&file), expected);

@@ -71,7 +71,10 @@ fn left_out(summary: &CaptureSummary) -> Vec<Vec<Cell>> {
     let malformed = format!("not as specified, the first in frame {malformed}");
     let whole = source.cut_frame.unwrap_or(0);
     rows.push((source.cut_files, cut_files(source.cut_files, whole)));
+    let damage = source.damage.as_deref().unwrap_or_default();
+    let damage = format!("damaged, the first {damage}");
     for (count, thing, what) in [
+        (source.damaged_files, "file", &damage[..]),
         (
             source.dropped_frames,
             "frame",
