@@ -335,6 +335,9 @@ impl CaptureLedger {
             return known.flatten();
         }
         let share = self.paths.made_up(None);
+        if let Some(node) = share.and_then(|share| self.paths.get(share)) {
+            self.slice.note_share(&node.name, &node.name, share);
+        }
         self.trees.insert(tree, share);
         share
     }

@@ -111,6 +111,28 @@ fn a_slice_has_one_client() {
 }
 
 #[test]
+fn a_slice_may_have_a_share_with_a_made_up_name() {
+    // The TREE_CONNECTs come before.
+    let packets = fixture(NAME);
+    let of = |share: Option<String>| {
+        let mut import = CaptureImport::new(ImportOptions {
+            share,
+            ..ImportOptions::default()
+        });
+        import.read(NAME, &pcap(1, &packets[30..])[..]).unwrap();
+        import.finish().unwrap().summary
+    };
+    let shares: Vec<_> = of(None).shares.into_iter().collect();
+    let [(share, requests)] = &shares[..] else {
+        panic!("{shares:?}");
+    };
+    assert!(share.starts_with("unseen-"), "{share}");
+    let slice = of(Some(share.clone()));
+    assert_eq!(slice.shares[share], *requests);
+    assert_eq!(messages(&slice)[0], *requests);
+}
+
+#[test]
 fn names_are_hashed_unless_they_are_kept() {
     let hashed = read(ImportOptions::default()).to_json();
     let kept = read(ImportOptions {
