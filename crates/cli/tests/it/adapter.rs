@@ -68,9 +68,8 @@ fn sizes_and_directions_become_a_ranked_table() {
         "traffic through the adapter by access pattern, ranked by P/E",
         "duplex, 2 MiB",
         "Samba takes READ up to 1 MiB and WRITE up to 1 MiB: split transmit, 2 MiB; receive",
-        "CPU of Samba: the processes that serve; ",
-        // The embedded server of the test shares its process with other work, and
-        // the calibration may be too low for the suite.
+        "CPU of all servers: the processes that serve; ",
+        // The calibration may be too low for the suite.
         "generator's limit",
         "calibration: ",
     ] {

@@ -80,7 +80,10 @@ fn a_capture_becomes_a_summary_and_a_folder() {
             "made/trace/summary.json",
             "made/trace/summary.json is a file: give --out a folder",
         ),
-        ("my.toml", "--out my.toml is for a profile, which needs --distil"),
+        (
+            "my.toml",
+            "--out my.toml is for a profile, which needs --distil",
+        ),
     ] {
         place
             .smbench(&["import", "pcap", &file, "--out", out])
@@ -128,12 +131,13 @@ fn a_folder_shows_its_summary_and_its_plan() {
         let said = format!("{path} is a file of an imported capture: give its folder monday");
         place.smbench(&["show", &path]).failed_with(2, &[&said]);
     }
-    let said =
-        format!("{file} is a capture, not a result: `smbench import pcap {file}` shows it");
+    let said = format!("{file} is a capture, not a result: `smbench import pcap {file}` shows it");
     place.smbench(&["show", &file]).failed_with(2, &[&said]);
     let trace = format!("trace:{file}");
     let said = format!("{file} is a file: give the folder that `smbench import pcap` wrote");
-    place.smbench(&["plan", "-p", &trace]).failed_with(2, &[&said]);
+    place
+        .smbench(&["plan", "-p", &trace])
+        .failed_with(2, &[&said]);
     fs::write(place.path("monday/summary.json"), "{}").unwrap();
     place
         .smbench(&["show", "monday"])
@@ -183,7 +187,11 @@ fn encrypted_sessions_are_counted_or_opened() {
         said.stdout
     );
     fs::write(place.path("wrong"), "other\n").unwrap();
-    fs::write(place.path("other.keys"), format!("4100000000080000,{PASSWORD}\n")).unwrap();
+    fs::write(
+        place.path("other.keys"),
+        format!("4100000000080000,{PASSWORD}\n"),
+    )
+    .unwrap();
     for (arguments, failed) in [
         (
             ["--nt-password-file", "wrong"],

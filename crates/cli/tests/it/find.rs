@@ -36,7 +36,7 @@ fn limited(service_time: Duration) -> EmbeddedServer {
 }
 
 /// Most searches for one that a busy machine did not disturb.
-const SEARCHES_MAX: u32 = 3;
+const SEARCHES_MAX: u32 = 8;
 
 /// Runs a search and returns its part of the document, which agrees with the load points.
 fn find(kind: &str, server: &EmbeddedServer, more: &[&str]) -> (Said, Value) {
@@ -180,7 +180,8 @@ fn a_limit_that_is_never_broken_or_never_held_is_said() {
 /// A share of failed operations is allowed where a condition says so.
 #[test]
 fn failed_operations_break_a_limit_unless_it_allows_them() {
-    let every = NonZeroU64::new(50).unwrap();
+    // A busy machine may not read much more often in a window.
+    let every = NonZeroU64::new(10).unwrap();
     let server = server(EmbeddedOptions {
         fault: Fault::FailReadEvery(every),
         access: ShareAccess::ReadWrite,
@@ -192,7 +193,7 @@ fn failed_operations_break_a_limit_unless_it_allows_them() {
     assert_eq!(found["end"], "never_held");
     let lenient = [
         &at_most[..],
-        &["--slo=p99 < 60s", "--slo=errors < 10%"],
+        &["--slo=p99 < 60s", "--slo=errors < 30%"],
         &SHORT,
     ]
     .concat();

@@ -143,7 +143,8 @@ fn log_ons_are_too_many_where_every_fiftieth_is_refused() {
         let count = |what: &str| of_logons[what].as_u64().unwrap();
         let (failed, all) = (count("errors"), count("errors") + count("count"));
         assert!(all < 50 || failed > 0, "{point:#}");
-        if all >= 250 {
+        let is_limited = probe["verdict"] == "client_limited" && is_machine_busy();
+        if all >= 250 && !is_limited {
             assert_eq!(probe["verdict"], "broke", "{found:#}");
             assert!(probe["reason"].as_str().unwrap().contains("errors"));
         } else {
