@@ -349,7 +349,9 @@ impl Receiver<'_> {
         }
         let cipher = self.state.smb2.cipher_name();
         let record = self.ledger.sessions.get(session);
-        let has_keys = record.as_ref().is_some_and(|record| record.ciphers.is_some());
+        let has_keys = record
+            .as_ref()
+            .is_some_and(|record| record.ciphers.is_some());
         // No key opens a part of a message. It is counted as one.
         if has_keys && message.is_cut {
             return;

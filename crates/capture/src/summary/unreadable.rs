@@ -92,7 +92,9 @@ pub(super) fn unreadable(ledger: &CaptureLedger) -> UnreadableSummary {
         Vec::new()
     } else {
         let sessions = ledger.sessions.all.iter();
-        ledger.keys.unknown_ids(sessions.flat_map(SessionRecord::ids))
+        ledger
+            .keys
+            .unknown_ids(sessions.flat_map(SessionRecord::ids))
     };
     let unkept = [
         &ledger.paths.unkept,

@@ -235,7 +235,7 @@ fn sizes(commands: &BTreeMap<String, CommandSummary>) -> Option<Table> {
         Column::number("share"),
     ];
     let table = Table::of("Sizes", columns, rows);
-    (!table.rows.is_empty()).then(|| Table { notes, ..table })
+    (!table.rows.is_empty()).then_some(Table { notes, ..table })
 }
 
 fn names(title: &str, counts: &BTreeMap<String, u64>, unit: &str) -> Table {
