@@ -1,4 +1,6 @@
 use super::*;
+use crate::command::CommandKey;
+use crate::names::NameTreatment;
 use crate::tcp::Moment;
 use crate::trace::TraceCreate;
 
