@@ -155,9 +155,14 @@ impl DistilledGroup {
         }
         let count = self.file_count();
         if count > FILES_MAX {
+            let (owner, of_each) = if self.has_shared_files() {
+                ("the clients have", "")
+            } else {
+                ("each client has", " for each")
+            };
             notes.push(format!(
-                "there are {FILES_MAX} files, the most that a profile is made with: {count} were \
-                 recorded"
+                "{owner} {FILES_MAX} files, the most that a profile is made with: {count} were \
+                 recorded{of_each}"
             ));
         }
         notes

@@ -126,6 +126,25 @@ fn files_that_a_request_makes_longer_are_counted() {
 }
 
 #[test]
+fn files_beyond_those_of_a_profile_are_counted_for_each_client() {
+    const SESSIONS: u32 = 2;
+    let mut lines = WrittenLines::default();
+    for file in 1..=SESSIONS * 1001 {
+        lines.read(file, 4096).session = Some(1 + file % SESSIONS);
+    }
+    let said = "each client has 1000 files, the most that a profile is made with: 1001 were \
+                recorded for each";
+    assert_eq!(lines.group().notes(), [said]);
+    // Another session has a file that one of these has, too.
+    for _ in 0..20 {
+        lines.read(1, 4096).session = Some(3);
+    }
+    let said =
+        "the clients have 1000 files, the most that a profile is made with: 2002 were recorded";
+    assert_eq!(lines.group().notes(), [said]);
+}
+
+#[test]
 fn a_lock_makes_no_file_and_no_request_larger() {
     let mut lines = WrittenLines::default();
     lines.open(1, 8192);
