@@ -104,6 +104,12 @@ fn no_profile(made: &Distillation, encrypted: u64) -> String {
     } else {
         "capture for longer, or leave out the slice".to_owned()
     };
+    if made.small_sessions == 0 {
+        return format!(
+            "the capture makes no profile, because no session has an operation that a profile can \
+             have; {advice}"
+        );
+    }
     format!(
         "the capture makes no profile, because a session needs {DISTILLED_ACTIONS_MIN} operations \
          that a profile can have: the largest of {} has {}; {advice}",
@@ -281,5 +287,9 @@ mod tests {
         let keys =
             "open its 5 encrypted messages with --keytab, --nt-password-file or --session-keys";
         assert_eq!(no_profile(&small, 5), format!("{said}{keys}"));
+        let said = "the capture makes no profile, because no session has an operation that a \
+                    profile can have; ";
+        let none = Distillation::default();
+        assert_eq!(no_profile(&none, 5), format!("{said}{keys}"));
     }
 }
