@@ -197,7 +197,7 @@ fn show(args: &PcapArgs, summary: &CaptureSummary, wrote: &str) -> Result<(), Fa
 
 fn show_diff(args: &PcapArgs, first: CaptureSummary, other: &Path) -> Result<(), Failure> {
     let diff = CaptureDiff::new(first, summary_of(args, &[other])?);
-    let (first, second) = (name_of(&args.files), other.display().to_string());
+    let (first, second) = (name_of(&args.files), shown(other));
     let names = DiffNames {
         first: &first,
         second: &second,
@@ -209,9 +209,7 @@ fn show_diff(args: &PcapArgs, first: CaptureSummary, other: &Path) -> Result<(),
 }
 
 fn name_of(files: &[impl AsRef<Path>]) -> String {
-    let first = files
-        .first()
-        .map(|file| file.as_ref().display().to_string());
+    let first = files.first().map(|file| shown(file.as_ref()));
     let first = first.unwrap_or_default();
     match files.len() {
         0 | 1 => first,
@@ -307,6 +305,15 @@ fn is_stdin(file: &Path) -> bool {
     file.as_os_str() == STDIN
 }
 
+/// Returns the name of a file, or of standard input.
+fn shown(file: &Path) -> String {
+    if is_stdin(file) {
+        "standard input".to_owned()
+    } else {
+        file.display().to_string()
+    }
+}
+
 fn open(file: &Path) -> Result<File, Failure> {
     let opened = File::open(file).and_then(|opened| {
         if opened.metadata()?.is_dir() {
@@ -322,11 +329,25 @@ fn open(file: &Path) -> Result<File, Failure> {
 
 fn read_all(capture: &mut CaptureImport, files: &[&Path]) -> Result<(), Failure> {
     for file in files {
+        let name = shown(file);
         if is_stdin(file) {
-            capture.read("standard input", io::stdin().lock())?;
+            capture.read(&name, io::stdin().lock())?;
         } else {
-            capture.read(&file.display().to_string(), open(file)?)?;
+            capture.read(&name, open(file)?)?;
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_capture_has_the_name_of_its_first_file() {
+        let named = |files: &[&str]| name_of(&files.iter().map(Path::new).collect::<Vec<_>>());
+        assert_eq!(named(&["a.pcap"]), "a.pcap");
+        assert_eq!(named(&["a.pcap", "b.pcap"]), "a.pcap and 1 more");
+        assert_eq!(named(&["-"]), "standard input");
+    }
 }
