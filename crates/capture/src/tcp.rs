@@ -214,8 +214,9 @@ impl HalfStream {
     }
 
     /// Gives up the holes that the other side has acknowledged and that bytes came behind. Two
-    /// directions may be apart in a capture, but each is in order: what is missing does not
-    /// come any more.
+    /// directions may be apart in a capture, but mostly each is in order: what is missing does
+    /// not come any more. If acknowledgements come before the data, a segment that comes late
+    /// or again is lost. To wait for it would hand out the bytes behind each hole too late.
     fn give_up_acknowledged(&mut self, all: &mut WaitingBytes, sink: &mut impl StreamSink) {
         while let Some((&first, _)) = self.waiting.first_key_value()
             && first <= self.acknowledged_to
