@@ -9,8 +9,11 @@ use std::mem;
 const OWN_CAPACITY: usize = 1024;
 /// Buffers of each size that a thread keeps while no connection uses them.
 const MAX_KEPT: usize = 8;
-/// The largest capacity in bytes of a buffer that a thread keeps.
-const MAX_CAPACITY: usize = 256 * 1024;
+/// The largest capacity in bytes of a buffer that a thread keeps. READs of 1 MiB are usual, and a
+/// buffer that grows by doubling has up to twice the length of their frames.
+const MAX_CAPACITY: usize = 2 * 1024 * 1024;
+/// The most bytes for which a buffer has room before they arrive.
+const MAX_AHEAD: usize = 256 * 1024;
 
 thread_local! {
     static SPARE: RefCell<Spare> = const { RefCell::new(Spare { large: Vec::new(), small: Vec::new() }) };
@@ -35,8 +38,9 @@ pub(super) fn enlarge(buffer: &mut Vec<u8>, len: usize) {
             keep(&mut spare.small, mem::replace(buffer, larger));
         });
     }
-    let room = len.min(MAX_CAPACITY);
-    buffer.reserve(room.saturating_sub(buffer.len()));
+    let room = len.min(MAX_AHEAD);
+    // Exact, because a buffer of twice the room would no longer be small.
+    buffer.reserve_exact(room.saturating_sub(buffer.len()));
 }
 
 /// Empties `buffer`. The thread keeps a large one for its other connections.
@@ -85,6 +89,36 @@ mod tests {
         let mut second = b"next".to_vec();
         enlarge(&mut second, 40_000);
         assert_eq!((second.as_ptr(), &second[..]), (address, &b"next"[..]));
+    }
+
+    /// Otherwise each frame of a signed READ of 1 MiB would allocate several times.
+    #[test]
+    fn the_buffer_of_a_large_read_is_kept() {
+        const LEN: usize = 1024 * 1024 + 84;
+        const PART: usize = 60_000;
+        let mut first = Vec::new();
+        while first.len() < LEN {
+            if LEN > first.capacity() {
+                enlarge(&mut first, LEN);
+            }
+            first.resize(LEN.min(first.len() + PART), 0);
+        }
+        let address = first.as_ptr();
+        give_back(&mut first);
+        let mut second = b"next".to_vec();
+        enlarge(&mut second, LEN);
+        assert_eq!((second.as_ptr(), &second[..]), (address, &b"next"[..]));
+        assert!(second.capacity() >= LEN);
+    }
+
+    /// A thread would otherwise keep buffers that are hardly larger than those of connections.
+    #[test]
+    fn a_small_buffer_that_grows_stays_small() {
+        let mut small = Vec::new();
+        for len in [600, 700, OWN_CAPACITY] {
+            enlarge(&mut small, len);
+            assert!((len..=OWN_CAPACITY).contains(&small.capacity()), "{len}");
+        }
     }
 
     #[test]
