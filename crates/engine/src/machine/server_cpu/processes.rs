@@ -19,7 +19,7 @@ use super::family::{FamilyMember, FamilyTimes};
 
 /// Programs that accept connections for a server elsewhere, in a container or on
 /// another machine. The kernel shortens their names to 15 characters.
-const FORWARDERS: [&str; 27] = [
+const FORWARDERS: [&str; 28] = [
     "autossh",
     "conmon",
     "docker-proxy",
@@ -46,6 +46,8 @@ const FORWARDERS: [&str; 27] = [
     "sshd-session",
     "stunnel",
     "stunnel4",
+    // It listens for its units, and nearly every process of the machine is its child.
+    "systemd",
     "systemd-socket-",
 ];
 

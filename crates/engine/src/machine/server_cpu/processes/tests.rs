@@ -44,7 +44,8 @@ fn the_generator_is_no_part_of_a_server_that_started_it() {
     let started = i32::try_from(child.id()).unwrap();
     assert!(of_parent.contains(&parent));
     assert!(!of_parent.contains(&own_pid()) && !of_parent.contains(&started));
-    assert_eq!(of_own, HashSet::from([own_pid(), started]));
+    // Other tests of this process start some as well.
+    assert!(of_own.contains(&own_pid()) && of_own.contains(&started));
 }
 
 /// A process that cannot be read makes the sum unknown. One that has ended does not.
@@ -121,6 +122,7 @@ fn one_that_passes_connections_on_is_found_wherever_it_stands() {
     let folder = tempfile::tempdir().unwrap();
     for (name, known_as) in [
         ("pasta.avx2", "pasta.avx2"),
+        ("systemd", "systemd"),
         ("systemd-socket-proxyd", "systemd-socket-"),
     ] {
         let program = folder.path().join(name);
