@@ -210,14 +210,18 @@ impl EventValue {
     }
 }
 
+/// The kind of an event that runs a command.
+const EXEC: &str = "exec";
+
 fn events<'a>(row: &CurveRow<'a>) -> impl Iterator<Item = &'a EventDoc> {
     row.all_passes().flat_map(|pass| &pass.events)
 }
 
-/// Returns whether no event of the plan reached a client. A blackout of 0 would then say that
-/// clients came back at once.
+/// Returns whether events were to interrupt clients, and none did. A blackout of 0 would then say
+/// that clients came back at once. A command may have another purpose.
 fn is_untouched(row: &CurveRow<'_>) -> bool {
-    let is_planned = events(row).any(|event| event.event.is_some());
+    let mut planned = events(row).filter(|event| event.event.is_some());
+    let is_planned = planned.any(|event| event.kind != EXEC);
     let has_lost = row.all_passes().any(|pass| !pass.links.is_empty());
     is_planned && !has_lost && events(row).all(|event| event.clients == 0)
 }
