@@ -18,6 +18,7 @@ mod jobs;
 mod load_units;
 mod machines;
 mod operations;
+mod places;
 mod points;
 mod populations;
 mod rate;

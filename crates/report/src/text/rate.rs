@@ -3,7 +3,7 @@
 use itertools::Itertools as _;
 use smbench_model::setting::{CLIENTS, OUTSTANDING, RATE};
 
-use super::cautions::places;
+use super::places::places;
 use super::wrap::wrapped;
 use crate::doc::{LoadPointDoc, OfferedDoc, RunDoc};
 use crate::units::{self, latency, percent};
