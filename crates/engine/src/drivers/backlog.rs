@@ -164,7 +164,8 @@ mod tests {
                         output.extend_from_slice(&[0; 4]);
                         more += 4;
                     }
-                    Poll::Ready(backlog.flush(&socket, context, &mut output).unwrap())
+                    backlog.flush(&socket, context, &mut output).unwrap();
+                    Poll::Ready(())
                 })
                 .await;
                 tokio::task::yield_now().await;
