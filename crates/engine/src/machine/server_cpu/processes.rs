@@ -11,7 +11,7 @@ use std::iter;
 use std::net::SocketAddr;
 
 use procfs::net::{TcpNetEntry, TcpState};
-use procfs::process::{FDTarget, Process, Stat, all_processes};
+use procfs::process::{FDTarget, Process, all_processes};
 use procfs::{CurrentSI as _, KernelStats, ProcError};
 use smbench_model::setting::SERVER_METRICS;
 
@@ -157,7 +157,7 @@ impl Listeners {
 
     /// Returns the listeners and all processes that they have started.
     pub(crate) fn members(&self) -> Result<Vec<i32>, String> {
-        Ok(family(&stats()?, &self.pids).collect())
+        Ok(family(&all_kin()?, &self.pids).collect())
     }
 
     /// Returns the processes that the listeners have started, and that have a connection of
@@ -207,9 +207,9 @@ impl Listeners {
     /// Adds up a figure of the listeners and of all processes that they have started. `None` if
     /// one of them does not show it, as one of another user: a part would pass for the whole.
     fn sum(&self, of: impl Fn(i32) -> Option<u64>) -> Option<u64> {
-        let stats = stats().ok()?;
+        let all = all_kin().ok()?;
         let mut sum = 0;
-        for pid in family(&stats, &self.pids) {
+        for pid in family(&all, &self.pids) {
             match of(pid) {
                 Some(figure) => sum += figure,
                 None if has_ended(pid) => {}
@@ -237,8 +237,8 @@ impl Listeners {
     pub(super) fn cpu_times(&self) -> Result<FamilyTimes, String> {
         let mut best: Option<FamilyTimes> = None;
         for _ in 0..READINGS_MAX {
-            let stats = stats()?;
-            let members = family(&stats, &self.pids).map(|pid| FamilyMember::of(&stats[&pid]));
+            let all = all_kin()?;
+            let members = family(&all, &self.pids).map(|pid| all[&pid].member);
             let times = FamilyTimes::read(&members.collect::<Vec<_>>());
             if let Some(gone) = self.pids.iter().find(|pid| !times.has(**pid)) {
                 return Err(format!("process {gone} of the server is gone"));
@@ -254,13 +254,28 @@ impl Listeners {
     }
 }
 
+/// What is kept of a process: a machine may have tens of thousands, and is read each minute.
+#[derive(Clone, Copy)]
+struct Kin {
+    parent: i32,
+    member: FamilyMember,
+}
+
 /// Returns all processes by number. Any process may end while it is read.
-fn stats() -> Result<HashMap<i32, Stat>, String> {
+fn all_kin() -> Result<HashMap<i32, Kin>, String> {
     let processes = all_processes().map_err(unreadable)?.flatten();
-    Ok(processes
-        .filter_map(|process| process.stat().ok())
-        .map(|stat| (stat.pid, stat))
-        .collect())
+    let stats = processes.filter_map(|process| process.stat().ok());
+    let kin = stats.map(|stat| {
+        let member = FamilyMember::of(&stat);
+        (
+            stat.pid,
+            Kin {
+                parent: stat.ppid,
+                member,
+            },
+        )
+    });
+    Ok(kin.collect())
 }
 
 /// Returns the number of CPUs of this machine.
@@ -320,17 +335,17 @@ fn own_pid() -> i32 {
 
 /// Returns these processes and all their descendants, each once. If one of them has started this
 /// process, the generator, then the child by which it did is not part of the server.
-fn family(stats: &HashMap<i32, Stat>, roots: &BTreeSet<i32>) -> impl Iterator<Item = i32> {
-    let parent = |pid: &i32| stats.get(pid).map(|stat| stat.ppid);
+fn family(all: &HashMap<i32, Kin>, roots: &BTreeSet<i32>) -> impl Iterator<Item = i32> {
+    let parent = |pid: &i32| all.get(pid).map(|kin| kin.parent);
     let generator: HashSet<i32> = iter::successors(Some(own_pid()), parent).collect();
     let mut children: HashMap<i32, Vec<i32>> = HashMap::new();
-    for stat in stats.values().filter(|stat| !generator.contains(&stat.pid)) {
-        children.entry(stat.ppid).or_default().push(stat.pid);
+    for (pid, kin) in all.iter().filter(|(pid, _)| !generator.contains(pid)) {
+        children.entry(kin.parent).or_default().push(*pid);
     }
     let mut found: HashSet<i32> = HashSet::new();
     let mut next: Vec<i32> = roots.iter().copied().collect();
     while let Some(pid) = next.pop() {
-        if stats.contains_key(&pid) && found.insert(pid) {
+        if all.contains_key(&pid) && found.insert(pid) {
             next.extend(children.get(&pid).into_iter().flatten());
         }
     }

@@ -35,9 +35,9 @@ fn the_process_that_listens_is_found_and_its_time_grows() {
 #[test]
 fn the_generator_is_no_part_of_a_server_that_started_it() {
     let mut child = Command::new("sleep").arg("60").spawn().unwrap();
-    let stats = stats().unwrap();
-    let parent = stats[&own_pid()].ppid;
-    let of = |root| family(&stats, &BTreeSet::from([root])).collect::<HashSet<_>>();
+    let all = all_kin().unwrap();
+    let parent = all[&own_pid()].parent;
+    let of = |root| family(&all, &BTreeSet::from([root])).collect::<HashSet<_>>();
     let (of_parent, of_own) = (of(parent), of(own_pid()));
     child.kill().unwrap();
     child.wait().unwrap();
