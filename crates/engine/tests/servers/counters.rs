@@ -68,7 +68,7 @@ fn a_server_that_is_not_smbd_has_a_reason_and_tcp_counts_its_connections() {
     let point = counted("read-4k", CounterSource::Auto, server);
     let record = point.counters.as_ref().unwrap();
     let reason = record.counted.as_ref().unwrap_err();
-    assert!(reason.contains("smbench is part of"), "{reason}");
+    assert!(reason.contains("is the server and smbench"), "{reason}");
     let tcp = point.tcp.as_ref().unwrap().as_ref().unwrap();
     assert_eq!((tcp.connections, tcp.ended), (3, 0));
     let window = point.ops.window(OpKind::Read);
