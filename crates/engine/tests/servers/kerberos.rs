@@ -190,7 +190,11 @@ fn sessions_that_expire_under_load_are_authenticated_again() {
         ..two_sessions.clone()
     };
     // A shared lock also refuses the WRITEs of its own client, which has several in flight.
-    let everything = crate::cifs::EVERYTHING.replace("{ op = \"lock\", weight = 4 },", "");
+    let (met, apart) = (
+        r#"{ op = "lock", w"#,
+        r#"{ op = "lock", past_end = true, w"#,
+    );
+    let everything = crate::cifs::EVERYTHING.replace(met, apart);
     let everything = Profile::parse("everything", &everything).unwrap();
     let by_name = |name| profile::load(name).unwrap();
     let cases = [
