@@ -10,8 +10,9 @@ use crate::machine::socket::ConnectionSocket;
 /// a large window of large writes would need a large buffer.
 pub(super) const FULL_LEN: usize = 1024 * 1024;
 
-/// A connection keeps an empty buffer up to this capacity in bytes, so that one bad minute of
-/// the server does not leave a large buffer in each of thousands of clients.
+/// A connection keeps an empty buffer up to this capacity in bytes once a request fits into the
+/// socket at once. Otherwise one bad minute of the server would leave thousands of large buffers.
+/// Large writes seldom fit, so their connections keep theirs.
 const KEPT_CAPACITY: usize = 4096;
 
 /// A queue of bytes. Taking bytes from its front moves no data.
@@ -19,17 +20,6 @@ const KEPT_CAPACITY: usize = 4096;
 pub(super) struct Backlog {
     bytes: Vec<u8>,
     sent: usize,
-    room: Room,
-}
-
-/// Whether the socket took the bytes of the last request at once. Large writes seldom fit, so
-/// their connections keep the buffer.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
-enum Room {
-    #[default]
-    Enough,
-    /// It did not, so the buffer may have grown beyond what requests usually need.
-    TooLittle,
 }
 
 impl Backlog {
@@ -78,7 +68,6 @@ impl Backlog {
                 self.sent = 0;
             }
             self.bytes.extend_from_slice(output);
-            self.room = Room::TooLittle;
             return Ok(());
         }
         let had_none = self.bytes.is_empty();
@@ -88,10 +77,8 @@ impl Backlog {
         if written < output.len() {
             hint::cold_path();
             self.bytes.extend_from_slice(&output[written..]);
-            self.room = Room::TooLittle;
-        } else if self.room == Room::TooLittle && had_none {
+        } else if had_none && self.bytes.capacity() > KEPT_CAPACITY {
             hint::cold_path();
-            self.room = Room::Enough;
             self.bytes.shrink_to(KEPT_CAPACITY);
         }
         Ok(())
