@@ -78,7 +78,7 @@ struct PacketReader<'n, R> {
     from: usize,
     to: usize,
     end: FileEnd,
-    /// What is said of a block that is too large.
+    /// The message for a block that is too large.
     too_large: &'static str,
 }
 

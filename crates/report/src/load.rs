@@ -35,7 +35,7 @@ pub struct LoadStage {
     pub to: f64,
 }
 
-/// What a stage is called.
+/// The name of a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StageName {
     /// A stage that follows a line.

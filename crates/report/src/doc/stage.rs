@@ -27,7 +27,7 @@ pub struct StageDoc {
     /// Clients under load at its start. A population alone may have fewer than the level of all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clients_at_start: Option<u32>,
-    /// What the stages of the load are for. In a file, the plan says it.
+    /// The purpose of the stages. In a file, the plan says it.
     #[serde(skip)]
     pub purpose: StagesPurpose,
 }
