@@ -98,7 +98,7 @@ fn sizes_and_directions_become_a_ranked_table() {
         );
         assert_eq!(run["plan"]["workload"]["access"], "sequential");
     }
-    let study = json(&fs::read_to_string(place.path("study/study.json")).unwrap());
+    let study = place.json("study/study.json");
     assert_eq!(study["transfers"][4]["generators_per_client"], 2);
     assert_eq!(study["load_points"], serde_json::json!([4]));
 

@@ -15,7 +15,7 @@ fn fixture(name: &str) -> String {
 }
 
 fn summary(place: &Place, folder: &str) -> Value {
-    json(&fs::read_to_string(place.path(&format!("{folder}/summary.json"))).unwrap())
+    place.json(&format!("{folder}/summary.json"))
 }
 
 #[test]
@@ -270,7 +270,7 @@ fn two_captures_are_shown_side_by_side() {
     let written = place.smbench(&arguments);
     written.succeeded();
     assert_eq!(written.stdout, shown.stdout);
-    let doc = json(&fs::read_to_string(place.path("diff.json")).unwrap());
+    let doc = place.json("diff.json");
     // Each side is the summary of the capture alone.
     for (side, file) in [("first", &first), ("second", &second)] {
         let alone = place.smbench(&["import", "pcap", file, "--json", "-"]);

@@ -75,7 +75,7 @@ fn a_server_is_held_against_itself() {
         assert!(said.stdout.contains(part), "{part:?} is missing: {said:?}");
     }
     assert!(!said.stdout.contains("warning"), "{said:?}");
-    let both = json(&fs::read_to_string(place.path("both.json")).unwrap());
+    let both = place.json("both.json");
     let pair = &both["pairs"][0];
     assert_eq!(pair["workload"], Value::Array(Vec::new()));
     let points = pair["load_points"].as_array().unwrap();
@@ -84,11 +84,18 @@ fn a_server_is_held_against_itself() {
         .map(|point| &point["baseline"]["clients"])
         .collect();
     assert_eq!(clients, [1, 2]);
+    let measured = ["one.json", "two.json"].map(|name| place.json(name));
     for point in points {
         assert_eq!(
             (&point["baseline"]["passes"], &point["other"]["passes"]),
             (&3.into(), &3.into())
         );
+        // A busy machine may limit the generator. Then verdicts are open, rightly.
+        let is_limited = measured
+            .iter()
+            .flat_map(|doc| doc["load_points"].as_array().unwrap())
+            .filter(|row| row["clients"] == point["baseline"]["clients"])
+            .any(|row| row["generator_limited"] == true);
         let metrics = point["metrics"].as_array().unwrap();
         let names = [
             "throughput",
@@ -110,7 +117,7 @@ fn a_server_is_held_against_itself() {
         );
         for metric in &metrics[..names.len()] {
             assert_eq!(metric["noise"], "passes");
-            assert_ne!(metric["verdict"], "cannot-tell");
+            assert!(is_limited || metric["verdict"] != "cannot-tell", "{metric}");
             let [low, change, high] = ["low_percent", "change_percent", "high_percent"]
                 .map(|key| metric[key].as_f64().unwrap());
             assert!(low <= change && change <= high, "{metric}");

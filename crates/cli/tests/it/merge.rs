@@ -1,11 +1,9 @@
 //! Parts of a run on one server, and `smbench merge`.
 
-use std::fs;
 use std::time::{Duration, SystemTime};
 
-use serde_json::Value;
 
-use crate::support::{Place, Running, embedded, json, run_args};
+use crate::support::{Place, Running, embedded, run_args};
 
 /// A recording with a bounded number of operations.
 const RECORDING: &str = r#"Mkdir "\client1" NT_STATUS_OK
@@ -45,10 +43,6 @@ fn run_parts(place: &Place, (url, password): (&str, &str), ranges: &[&str], more
     }
 }
 
-fn read(place: &Place, name: &str) -> Value {
-    json(&fs::read_to_string(place.path(name)).unwrap())
-}
-
 #[test]
 fn merged_parts_have_the_operations_of_one_process() {
     let (place, server) = (Place::new(), embedded());
@@ -73,7 +67,7 @@ fn merged_parts_have_the_operations_of_one_process() {
     ] {
         assert!(said.stdout.contains(part), "{part}: {said:?}");
     }
-    let [merged, one] = ["whole.json", "one.json"].map(|name| read(&place, name));
+    let [merged, one] = ["whole.json", "one.json"].map(|name| place.json(name));
     assert_eq!(merged["plan"]["digest"], one["plan"]["digest"]);
     assert_eq!(
         merged["plan"]["bytes_on_share"],
@@ -118,11 +112,11 @@ fn windows_by_the_clock_are_merged() {
     );
     let args = ["merge", "part-0.json", "part-1.json", "--out=whole.json"];
     place.smbench(&args).succeeded();
-    let whole = read(&place, "whole.json");
+    let whole = place.json("whole.json");
     let point = &whole["load_points"][0];
     assert_eq!(point["window_s"], 1.0);
     let counts = [0, 1].map(|at| {
-        let part = read(&place, &format!("part-{at}.json"));
+        let part = place.json(&format!("part-{at}.json"));
         part["load_points"][0]["ops"]["read"]["count"]
             .as_u64()
             .unwrap()
@@ -161,7 +155,7 @@ fn windows_by_the_clock_are_merged() {
         .failed_with(3, &["failed to write none/x.json"]);
 
     // Windows that were not at the same time.
-    let mut late = read(&place, "part-1.json");
+    let mut late = place.json("part-1.json");
     late["load_points"][0]["window_opened"] = "2026-01-01T00:00:00.000000Z".into();
     place.write("part-1.json", &late.to_string());
     let said = place.smbench(&args);
@@ -169,5 +163,5 @@ fn windows_by_the_clock_are_merged() {
     let message = "smbench: 1 of 1 load point not valid, first the one of 2 clients: part-0: its \
                    window opened ";
     assert!(said.stderr.starts_with(message), "{said:?}");
-    assert_eq!(read(&place, "whole.json")["load_points"][0]["valid"], false);
+    assert_eq!(place.json("whole.json")["load_points"][0]["valid"], false);
 }

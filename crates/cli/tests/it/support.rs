@@ -81,6 +81,10 @@ impl Place {
         path
     }
 
+    pub(crate) fn json(&self, name: &str) -> Value {
+        json(&fs::read_to_string(self.path(name)).unwrap())
+    }
+
     /// Returns the command without a password in its environment.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_smbench"));
