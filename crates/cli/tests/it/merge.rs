@@ -2,7 +2,6 @@
 
 use std::time::{Duration, SystemTime};
 
-
 use crate::support::{Place, Running, embedded, run_args};
 
 /// A recording with a bounded number of operations.
