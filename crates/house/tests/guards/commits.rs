@@ -1,6 +1,5 @@
 //! What holds for commits: a subject fits where git and forges show it.
 
-use std::path::Path;
 use std::process::Command;
 
 use super::repository;
@@ -11,21 +10,34 @@ const SUBJECT_MAX: usize = 72;
 /// Commits from then on. Earlier ones have longer subjects.
 const SINCE: &str = "--since=2026-11-29T00:00:00Z";
 
-/// Returns what git prints about the repository; `None` without git or its data.
-fn git(arguments: &[&str]) -> Option<String> {
+/// Returns what git prints about the repository.
+///
+/// # Errors
+/// Why git prints nothing.
+fn git(arguments: &[&str]) -> Result<String, String> {
     let mut git = Command::new("git");
     let output = git.arg("-C").arg(repository()).args(arguments).output();
-    let output = output.ok().filter(|output| output.status.success())?;
-    String::from_utf8(output.stdout).ok()
+    let output = output.map_err(|error| format!("git does not start: {error}"))?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    if output.status.success() {
+        Ok(text(&output.stdout))
+    } else {
+        Err(text(&output.stderr))
+    }
 }
 
-/// Returns the commits that git has of this repository, as lines. There are none in a folder
-/// from a tarball, which may lie in the repository of something else.
+/// Returns the commits of this repository, as lines. A folder from a tarball has none; it may
+/// lie in the repository of something else. Forges write the subjects of merges.
 fn commits() -> Vec<String> {
-    let top = git(&["rev-parse", "--show-toplevel"]);
-    let is_here = top.is_some_and(|top| Path::new(top.trim_end()) == repository());
-    let found = git(&["log", SINCE, "--format=%h %s"]).filter(|_| is_here);
-    let found = found.unwrap_or_default();
+    if !repository().join(".git").exists() {
+        return Vec::new();
+    }
+    let found = git(&["log", "--no-merges", SINCE, "--format=%h %s"]);
+    let found = found.unwrap_or_else(|reason| panic!("git gives no commit: {reason}"));
+    assert!(
+        !found.is_empty(),
+        "git gives no commit {SINCE}: a shallow clone lacks them (git fetch --unshallow)"
+    );
     found.lines().map(str::to_owned).collect()
 }
 
