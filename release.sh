@@ -53,11 +53,14 @@ install_missing() {
   rustc --print target-libdir --target "$static" | xargs test -d || rustup target add "$static"
 }
 
-# Installs a crate's command, of one version. Tools run for seconds, so they are not optimised.
+# Puts a crate's command on the PATH. Each version has a folder, so none takes the place of
+# another. Tools run for seconds, so they are not optimised.
 tool() {
-  [ -x "$tools/bin/$1" ] && return
+  local folder=$tools/$1-$2
+  PATH=$folder/bin:$PATH
+  [ -x "$folder/bin/$1" ] && return
   step "install $1 $2"
-  CARGO_TARGET_DIR=$tools/build cargo install --locked --quiet --debug --root "$tools" "$1@$2"
+  CARGO_TARGET_DIR=$tools/build cargo install --locked --quiet --debug --root "$folder" "$1@$2"
 }
 
 # Paths of this machine must not get into binaries.
@@ -87,7 +90,7 @@ make_parts() {
   for shell in bash zsh fish; do
     "$smbench" completions "$shell" >"$parts/completions/smbench.$shell"
   done
-  "$tools/bin/mdbook" build --dest-dir "$parts/book" docs
+  mdbook build --dest-dir "$parts/book" docs
   date=$(date --rfc-email --date=@"$SOURCE_DATE_EPOCH")
   cat >"$parts/changelog" <<END
 smbench ($version-1) unstable; urgency=medium
@@ -119,7 +122,7 @@ make_lists() {
   local entry package folder target
   for entry in "smbench:cli:$static" "smbench-mpi:mpi:$dynamic"; do
     IFS=: read -r package folder target <<<"$entry"
-    PATH="$tools/bin:$PATH" cargo cyclonedx --quiet --format json --spec-version 1.5 \
+    cargo cyclonedx --quiet --format json --spec-version 1.5 \
       --no-build-deps --target "$target" --override-filename release-sbom
     sed "s#file://$root#file:///smbench#g" "crates/$folder/release-sbom.json" \
       >"$files/$package-$version.cdx.json"
@@ -143,10 +146,9 @@ make_tarball() {
 
 # maturin reads the tag from what the binary needs; a static one suits both kinds of libc.
 make_wheel() {
-  [ -x "$tools/venv/bin/maturin" ] || {
-    python3 -m venv "$tools/venv"
-    "$tools/venv/bin/pip" install --quiet --disable-pip-version-check -r packaging/requirements.txt
-  }
+  [ -x "$tools/venv/bin/pip" ] || python3 -m venv "$tools/venv"
+  # Does nothing where these versions are.
+  "$tools/venv/bin/pip" install --quiet --disable-pip-version-check -r packaging/requirements.txt
   cp "$parts/NOTICE.smbench" crates/cli/NOTICE
   "$tools/venv/bin/maturin" build --quiet --locked --profile dist --target "$static" \
     --compatibility manylinux2014 --compatibility musllinux_1_1 \
@@ -175,7 +177,7 @@ make_all() {
   make_lists
   step "packages"
   for package in smbench smbench-mpi; do
-    "$tools/bin/cargo-deb" deb --no-build --locked --no-strip --profile dist --target "$dynamic" \
+    cargo-deb deb --no-build --locked --no-strip --profile dist --target "$dynamic" \
       -p "$package" --output "$files/"
   done
   make_tarball
