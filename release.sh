@@ -203,9 +203,8 @@ case ${1:-} in
   '' | --again) ;;
   *) echo "usage: release.sh [--again | --check]" >&2; exit 2 ;;
 esac
-if [ "${1:-}" = --again ] && [ -n "$(git status --porcelain)" ]; then
-  fail "commit first: the clone has only what is committed"
-fi
+changes=$(git status --porcelain)
+[ -z "$changes" ] || fail "commit first: the files of a release name their commit"
 install_missing
 tool cargo-deb 3.8.0
 tool cargo-cyclonedx 0.5.9
