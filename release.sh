@@ -33,6 +33,9 @@ static=$machine-unknown-linux-musl
 version=$(cargo metadata --locked --no-deps --format-version 1 |
   grep -o '"name":"smbench","version":"[^"]*"' | cut -d'"' -f8)
 
+# The name of the system that builds.
+system=$(. /etc/os-release && echo "$PRETTY_NAME") || system=unknown
+
 # Programs, and the Debian packages they come from.
 needed=(cc:build-essential c++:build-essential musl-gcc:musl-tools mpicc:libopenmpi-dev
   dpkg-shlibdeps:dpkg-dev lintian:lintian python3:python3 xz:xz-utils git:git)
@@ -205,6 +208,8 @@ case ${1:-} in
 esac
 changes=$(git status --porcelain)
 [ -z "$changes" ] || fail "commit first: the files of a release name their commit"
+[[ $system == "Debian GNU/Linux 12 "* ]] ||
+  printf 'release.sh: warning: built on Debian 12, the packages suit it and newer ones; this is %s\n' "$system" >&2
 install_missing
 tool cargo-deb 3.8.0
 tool cargo-cyclonedx 0.5.9
