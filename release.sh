@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Makes all files of a release in target/release-files, with their SHA256SUMS:
 # Debian packages, a tarball with a static binary, a wheel, a Containerfile, the list of
-# dependencies with their licences (SBOM and NOTICE), and the manual as a book. `--again` shows
-# whether the same commit gives the same bytes in another folder.
+# dependencies with their licences (SBOM and NOTICE), the manual as a book, and in BUILD the
+# compilers. `--again` shows whether the same commit gives the same bytes in another folder.
 #
 #   release.sh            makes the files
 #   release.sh --again    makes them, then again from a clone in another folder, and compares
@@ -135,6 +135,18 @@ make_lists() {
   find . -path ./target -prune -o -name release-sbom.json -exec rm {} +
 }
 
+# What builds the same bytes again.
+write_build() {
+  local commit
+  commit=$(git rev-parse HEAD)
+  {
+    printf 'commit: %s\nSOURCE_DATE_EPOCH: %s\nsystem: %s\n\n' "$commit" "$SOURCE_DATE_EPOCH" "$system"
+    rustc -Vv
+    echo
+    cc --version | sed -n 1p
+  } >"$files/BUILD"
+}
+
 make_tarball() {
   local folder=smbench-$version-linux-$machine
   mkdir "$parts/$folder"
@@ -185,6 +197,7 @@ make_all() {
   done
   make_tarball
   make_wheel
+  write_build
   lintian --fail-on error --tag-display-limit 0 "$files"/*.deb
   (cd "$files" && sha256sum -- * >"$parts/SHA256SUMS" && mv "$parts/SHA256SUMS" .)
   step "made"
