@@ -49,6 +49,17 @@ def dependencies(package, target):
     return sorted(foreign, key=lambda entry: (entry["name"], entry["version"]))
 
 
+def choices(entry):
+    """Returns the licences of which one is enough."""
+    return re.split(r" OR |/", entry["license"] or "")
+
+
+def offers_mit(entry):
+    """Says whether MIT alone is enough. With parentheses, `AND` may ask for another one, too."""
+    licence = entry["license"] or ""
+    return "MIT" in choices(entry) and not (" AND " in licence and "(" in licence)
+
+
 def texts(entry):
     """Returns the texts of licences and notices that a package brings, of all its folders."""
     folder = Path(entry["manifest_path"]).parent
@@ -56,8 +67,7 @@ def texts(entry):
     found = [path for path in found if path.suffix in ("", ".txt", ".md", ".rst")
              or NAMES.match(path.suffix[1:]) or path.suffix[1:].isupper()]
     # Of several licences to choose from, the one with the shortest text is enough.
-    choice = re.split(r" OR |/", entry["license"] or "")
-    if "MIT" in choice and any("mit" in path.name.lower() for path in found):
+    if "MIT" in choices(entry) and any("mit" in path.name.lower() for path in found):
         found = [path for path in found if "apache" not in path.name.lower()]
     named = entry.get("license_file")
     if named and (folder / named) not in found and (folder / named).is_file():
@@ -76,6 +86,9 @@ def main():
         by = f", by {authors}" if authors else ""
         print(f"{name}: {entry['license'] or 'see its text'}{by}")
         own = texts(entry)
+        if not own and not offers_mit(entry):
+            sys.exit(f"notice.py: {name} brings no text of its licence, {entry['license']}, and "
+                     "does not offer MIT: let notice.py print the text of its repository")
         if not own:
             print("  The crate brings no text. That of MIT below holds, with these authors.")
         for text in own:
