@@ -11,6 +11,7 @@ mod compare_runs;
 mod embedded_server;
 mod inside_tokio;
 mod json;
+mod merge_parts;
 mod own_target;
 mod plan_in_code;
 mod profile_from_file;
@@ -36,6 +37,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     own_target::own_target()?;
     results::results(url, password, &folder)?;
     compare_runs::compare_runs(url, password)?;
+    merge_parts::merge_parts(url, password)?;
     let plan = json::PLAN.replace("smb://alice@nas/bench", url);
     print!("{}", json::json(&plan, password)?);
     Ok(fs::remove_dir_all(&folder)?)

@@ -53,6 +53,12 @@ fn two_runs_are_compared() {
 }
 
 #[test]
+fn parts_of_a_run_are_merged() {
+    let server = server();
+    merge_parts::merge_parts(&server.url(), server.password()).unwrap();
+}
+
+#[test]
 fn a_plan_and_its_result_are_json() {
     let server = server();
     let plan = json::PLAN.replace("smb://alice@nas/bench", &server.url());
