@@ -29,6 +29,7 @@ pub struct SaveError {
 
 /// Reason why a file could not be read as a document.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum LoadError {
     /// The file does not exist.
     #[error("read {path}: the file does not exist")]
