@@ -251,6 +251,7 @@ pub enum OutcomeDoc {
 
 /// The valid passes at one number of clients.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct RepeatsDoc {
     /// Clients of each pass.
     pub clients: u32,
@@ -278,6 +279,7 @@ pub struct RepeatsDoc {
 
 /// A value over the operations of all passes, and how far the passes lie apart.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct PooledDoc {
     /// The value.
     pub value: f64,
@@ -310,6 +312,7 @@ impl PooledDoc {
 
 /// The highest point of the curve averaged over the valid passes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct PeakDoc {
     /// Mean over the valid passes, in Mbit/s. If the load points moved less than 100 bytes per
     /// operation, the peak is that of operations per second.
