@@ -1,6 +1,7 @@
 //! A document as a whole.
 
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -234,6 +235,15 @@ impl RunDoc {
             stage.purpose = purpose;
         }
         self
+    }
+}
+
+/// Reads the JSON of a document, as [`RunDoc::load`] reads a file.
+impl FromStr for RunDoc {
+    type Err = LoadError;
+
+    fn from_str(json: &str) -> Result<Self, LoadError> {
+        Self::parse(json.as_bytes(), Path::new("the text"))
     }
 }
 
