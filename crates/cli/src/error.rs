@@ -3,6 +3,7 @@
 use smbench_engine::RunError;
 use smbench_formats::profile::ProfileError;
 use smbench_model::lists::ListError;
+use smbench_model::load::RateError;
 use smbench_model::plan::PlanError;
 use smbench_model::target::TargetError;
 
@@ -25,6 +26,9 @@ pub enum Error {
     /// The numbers of clients are wrong.
     #[error("failed to read the numbers of clients")]
     Clients(#[source] ListError),
+    /// The rate is wrong.
+    #[error("failed to read the rate")]
+    Rate(#[source] RateError),
     /// Workload and options make no valid plan.
     #[error("failed to make the plan")]
     Plan(#[source] PlanError),
