@@ -101,7 +101,8 @@ pub(crate) fn run(netns: &str, url: &str, what: [&str; 3], pid: &str) -> Result<
         seen: Vec::new(),
         problem: None,
     };
-    let record = execute(&plan, &mut watch, &Cancel::default()).map_err(|error| chain(&error))?;
+    let record =
+        execute(&plan, &mut watch, &Cancel::default()).map_err(|error| error.to_string())?;
     if let Some(problem) = watch.problem {
         return Err(problem);
     }
@@ -124,15 +125,4 @@ pub(crate) fn run(netns: &str, url: &str, what: [&str; 3], pid: &str) -> Result<
         say(&serde_json::to_string(&carried).map_err(|error| error.to_string())?);
     }
     Ok(())
-}
-
-/// Returns an error's text with its causes.
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
-    }
-    text
 }

@@ -6,6 +6,7 @@ use smbench_protocol::kerberos::MalformedFile;
 
 /// Reason why a capture cannot be read.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum CaptureError {
     /// The file cannot be read.
     #[error("failed to read {file}: {source}")]

@@ -49,6 +49,7 @@ const LINES_MAX: usize = smbench_model::trace::RECORDS_MAX;
 
 /// The reason why a folder cannot be replayed.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum RecordingError {
     /// It is no folder of an import.
     #[error("{path} {found}: give the folder that `smbench import pcap` wrote")]

@@ -11,7 +11,9 @@ use std::time::Duration;
 use smbench_engine::{Cancel, Observer, RunError, Unobserved, execute};
 use smbench_formats::profile;
 use smbench_model::limits::Limits;
+use smbench_model::load::Rate;
 use smbench_model::secret::Secret;
+use smbench_model::sessions::Mode;
 use smbench_model::{Plan, Profile, RunOptions, RunRecord, Spec, Target};
 use smbench_report::doc::{MachineDoc, OutcomeDoc};
 use smbench_report::text::missed_rate;
@@ -165,6 +167,36 @@ impl Run {
     /// Sets the number of passes over all load points. A comparison needs several.
     pub fn repeat(mut self, passes: u32) -> Self {
         self.options.work.repeat = Some(passes);
+        self
+    }
+
+    /// Sets how many operations all clients together begin per second. They begin by the clock,
+    /// not after the answers.
+    pub fn rate(mut self, per_second: f64) -> Self {
+        match per_second.to_string().parse::<Rate>() {
+            Ok(rate) => self.options.work.rate = Some(rate.into()),
+            Err(error) => {
+                self.mistake.get_or_insert(Error::Rate(error));
+            }
+        }
+        self
+    }
+
+    /// Sets the seed of all random choices.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.options.work.seed = Some(seed);
+        self
+    }
+
+    /// Sets whether messages are signed.
+    pub fn sign(mut self, signing: Mode) -> Self {
+        self.options.sessions.sign = Some(signing);
+        self
+    }
+
+    /// Sets whether messages are encrypted.
+    pub fn encrypt(mut self, encryption: Mode) -> Self {
+        self.options.sessions.encrypt = Some(encryption);
         self
     }
 

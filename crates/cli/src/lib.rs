@@ -29,7 +29,7 @@
 //! | [`compare`], [`merge`] | changes between results; parts of one run |
 //! | [`driver`] | a target of one's own |
 //!
-//! [`engine`], [`formats`], [`model`] and [`report`] have all the rest.
+//! [`engine`], [`formats`], [`model`] and [`report`] have the parts of these.
 //!
 //! | feature | what it adds |
 //! |---|---|
@@ -91,10 +91,6 @@ use smbench_runner::{
 pub use smbench_lab as lab;
 #[cfg(feature = "runner")]
 pub use smbench_runner as runner;
-pub use {
-    smbench_engine as engine, smbench_formats as formats, smbench_model as model,
-    smbench_report as report,
-};
 
 #[doc(inline)]
 pub use smbench_engine::driver;
@@ -113,3 +109,74 @@ pub use smbench_report::{RunDoc, compare, merge};
 
 pub use crate::builder::{Finished, Run};
 pub use crate::error::Error;
+
+pub mod engine {
+    //! Runs: plans that are carried out, targets and operations of your own.
+
+    pub use smbench_engine::{
+        Cancel, Observer, Plan, PlannedRun, Profile, RunError, RunOptions, RunRecord, Target,
+        Unobserved, driver, execute,
+    };
+
+    pub mod run {
+        //! Runs, what they report, and why they fail.
+
+        pub use smbench_engine::hosts::HostsError;
+        pub use smbench_engine::run::{
+            CapacityError, Course, EachEvent, Events, HandshakeError, Live, LogonIdentity,
+            MeasuredInterval, MetricsError, NtStatus, Observer, Pause, PlannedCourse, PlannedRun,
+            PointNumber, PopulationInterval, Progress, ProtocolError, RunError, RunEvent,
+            SessionError, Stage, StepFailure, TicketError, Unobserved, each_event, events, execute,
+        };
+    }
+
+    pub mod probe {
+        //! What killed runs have left on a share.
+
+        pub use smbench_engine::probe::{Cleanup, cleanup, remove_remains};
+    }
+}
+
+pub mod formats {
+    //! Readers of profiles and of files of other programs.
+
+    pub use smbench_capture::RecordingError;
+    pub use smbench_formats::{iometer, loadfile, netbench, profile, shape};
+}
+
+pub mod model {
+    //! The work that is asked for, and its measurements: the parts of plans and records.
+
+    pub use smbench_model::{
+        Nanos, Plan, Profile, RunOptions, RunRecord, Spec, Target, access, action, bounds, cpu,
+        event, files, generator, hooks, kind, limits, lists, load, login, part, plan, profile,
+        progress, record, secret, sessions, setting, spec, stages, steadiness, target, trace, tree,
+        unit, units, work, workload,
+    };
+
+    pub mod contents {
+        //! Contents of files: their blocks and their verification.
+
+        pub use smbench_model::contents::{Verify, block, verify};
+    }
+
+    pub mod operations {
+        //! The operations of each client: drawn, recorded, or of your own.
+
+        pub use smbench_model::operations::{
+            Drawn, Mix, OpStream, Operation, RequestResult, Stream, Streams, replay,
+        };
+    }
+}
+
+pub mod report {
+    //! Documents of results as values, JSON, text and CSV, and their comparison.
+
+    pub use smbench_report::{
+        Comparison, Condition, Curve, Disclosure, FactSource, FlushDoc, Input, IntervalLog, Load,
+        LoadError, RunDoc, SaveError, ServerLocation, Study, Threshold, TimeLimit, WriteDoc,
+        WritePolicyDoc, block, change, compare, curve, doc, doubt, latency, load, merge, metric,
+        percentile, plan, render, server_cpu, statistics, study, table, text, threshold, units,
+        write_csv, write_iometer_csv, write_study_csv,
+    };
+}

@@ -26,6 +26,7 @@
 //! [`Nanos`](smbench_model::Nanos) on the engine's clock; all lengths are bytes.
 
 pub use smbench_protocol::NtStatus;
+pub use smbench_protocol::command::WireName;
 
 pub use crate::drivers::driver::{
     Answer, Busy, Call, ChurnEvent, Connector, Driver, Extent, Opened, Scratch, Sink,

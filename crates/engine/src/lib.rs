@@ -1,5 +1,8 @@
 //! SMB workload engine: carries out plans and measures them.
 //!
+//! Programs depend on the crate `smbench`, which has this crate as the module `engine`,
+//! beside documents, comparisons and a builder of runs.
+//!
 //! A program uses the items of the root in this order:
 //!
 //! | item | for |

@@ -39,6 +39,7 @@ pub use smbench_model::progress::{
     Live, MeasuredInterval, Pause, PointNumber, PopulationInterval, Progress, Stage,
 };
 use smbench_model::record::{Origin, RunRecord};
+pub use smbench_protocol::{HandshakeError, NtStatus, ProtocolError};
 
 use crate::hosts::FirstHost;
 use crate::machine::cancel::Cancel;

@@ -104,6 +104,7 @@ pub struct Note {
 
 /// The reason why a file cannot be imported.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ImportError {
     /// The file cannot be read.
     #[error("{}", crate::named::unreadable(.path, .reason))]

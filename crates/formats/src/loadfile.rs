@@ -44,6 +44,7 @@ pub enum Unknown {
 
 /// The reason why a loadfile cannot be replayed.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum LoadfileError {
     /// The file cannot be read.
     #[error("{}", crate::named::unreadable(.path, .reason))]

@@ -26,8 +26,7 @@ pub const LOADFILE: &str = "loadfile:";
 /// The prefix of the folder of an imported capture.
 pub const TRACE: &str = "trace:";
 
-/// The largest profile file in bytes. A larger file is refused without being
-/// parsed.
+/// The largest profile file in bytes. A larger one is refused.
 const PROFILE_BYTES_MAX: u64 = 1 << 20;
 
 /// The reason why there is no profile to run.
@@ -62,6 +61,7 @@ pub enum ProfileError {
         /// The path as given.
         path: String,
         /// The system's reason.
+        #[source]
         reason: io::Error,
     },
     /// The file is not a valid loadfile.
@@ -78,6 +78,7 @@ pub enum ProfileError {
         /// The name of the population.
         name: String,
         /// Why there is no profile.
+        #[source]
         reason: Box<ProfileError>,
     },
     /// The file is not a profile.

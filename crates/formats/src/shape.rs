@@ -39,6 +39,7 @@ const NAME_LENGTH_MAX: usize = 255;
 
 /// A file that is not a shape.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum ShapeError {
     /// A line is not understood.
     #[error("line {line}: `{text}` is no line of a shape: level, name or size, with numbers")]

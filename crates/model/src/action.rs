@@ -14,8 +14,8 @@ mod uses;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use smbench_protocol::command::create::Disposition;
-use smbench_protocol::command::query_directory::DirectoryClass;
+pub use smbench_protocol::command::create::Disposition;
+pub use smbench_protocol::command::query_directory::DirectoryClass;
 
 use crate::kind::{Direction, OpKind};
 pub use class::{

@@ -139,6 +139,7 @@ pub struct Fileio {
 
 /// A problem with an option, and how to correct it.
 #[derive(Clone, Debug, PartialEq, Error)]
+#[non_exhaustive]
 pub enum FileioProblem {
     /// There are no files, or too many.
     #[error("there are {0} files: 1 to {HELD_FILES_MAX} are possible, all open at once")]

@@ -95,6 +95,7 @@ pub struct Generator {
 
 /// A number of the generator that is out of bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum GeneratorProblem {
     /// The number of threads is out of bounds.
     #[error("threads is {0}: give 1 to {THREADS_MAX}")]

@@ -173,5 +173,6 @@ pub struct MalformedProfile {
     /// The profile as given.
     pub origin: String,
     /// The place and the reason.
+    #[source]
     pub error: SyntaxError,
 }

@@ -33,6 +33,8 @@ mod tcp;
 pub mod transfer;
 mod verification;
 
+pub use smbench_protocol::{Logon, NtStatus};
+
 pub use caching::CachingRecord;
 pub use churn::ChurnRecord;
 pub use counters::{CountersRecord, ServerCalls, ServerCounters, ServerMemory, ServerOpen};

@@ -10,7 +10,9 @@ use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use smbench_protocol::{CipherList, DialectRange, SigningAlgorithm};
+pub use smbench_protocol::command::create::OplockLevel;
+pub use smbench_protocol::command::lease::LeaseState;
+pub use smbench_protocol::{Cipher, CipherList, Dialect, DialectRange, SigningAlgorithm};
 
 use crate::digest::digested;
 use crate::lists::sources::SourceList;

@@ -21,7 +21,7 @@ use std::fmt;
 use std::ops::Range;
 use std::time::Duration;
 
-use smbench_protocol::NtStatus;
+pub use smbench_protocol::NtStatus;
 
 use crate::digest::hex;
 use crate::kind::{Direction, OpKind};

@@ -100,6 +100,7 @@ impl Default for TreeShape {
 
 /// A problem with the description of a tree, and how to correct it.
 #[derive(Clone, Debug, PartialEq, Error)]
+#[non_exhaustive]
 pub enum TreeProblem {
     /// There are no directories, or too many.
     #[error("{0} directories are not possible: give 1 to {TREE_DIRECTORIES_MAX}")]

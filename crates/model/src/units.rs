@@ -29,6 +29,7 @@ pub struct Size(pub u64);
 
 /// The text is not a byte count.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SizeError {
     /// No number, a sign or an unknown unit.
     #[error("`{0}` is not a size: use bytes or a unit, for example 4096, 4KiB or 10MiB")]
@@ -181,6 +182,7 @@ impl<'de> Deserialize<'de> for Size {
 
 /// The text is not a duration.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum DurationError {
     /// A number without a unit.
     #[error("`{0}` has no unit: write {0}s for seconds, or us, ms, m or h")]
@@ -250,6 +252,7 @@ pub fn parse_count(text: &str) -> Option<f64> {
 
 /// The text is not a whole number.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum WholeError {
     /// No number, a fraction or a sign.
     #[error("`{0}` is not a whole number: write digits only, such as 500, or 5k for 5000")]

@@ -21,6 +21,7 @@ use smbench_model::record::{HIGHEST_LATENCY_NS, LATENCY_DIGITS, buckets, latency
 /// Latencies of a number of operations, in nanoseconds, each exact to three
 /// significant digits.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct LatencyDoc {
     /// Arithmetic mean over all operations.
     pub mean: f64,

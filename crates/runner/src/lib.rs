@@ -1,6 +1,7 @@
 //! The product without its command line: what makes, watches, saves, searches and repeats
 //! runs. The command `smbench` adds arguments, words, screens, signals, printing and exit
-//! codes. Other programs use this crate in its place.
+//! codes. Other programs depend on the crate `smbench` with its feature `runner`, which has
+//! this crate as the module `runner`.
 //!
 //! In the order of use:
 //!

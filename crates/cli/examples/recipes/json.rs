@@ -1,6 +1,7 @@
 //! A plan from JSON, and a result as JSON.
 
-use smbench::{Error, Run};
+use smbench::report::LoadError;
+use smbench::{Error, Run, RunDoc};
 
 pub const PLAN: &str = r#"{
     "server": "smb://alice@nas/bench",
@@ -15,4 +16,11 @@ pub const PLAN: &str = r#"{
 pub fn json(plan: &str, password: &str) -> Result<String, Error> {
     let finished = Run::from_json(plan)?.password(password).execute()?;
     Ok(finished.doc.to_json())
+}
+
+/// Reads what `json` returned. Documents of older releases can be read, too.
+pub fn highest_rate(result: &str) -> Result<f64, LoadError> {
+    let doc: RunDoc = result.parse()?;
+    let rates = doc.load_points.iter().map(|point| point.ops_per_s);
+    Ok(rates.fold(0.0, f64::max))
 }

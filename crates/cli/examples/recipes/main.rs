@@ -39,6 +39,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     compare_runs::compare_runs(url, password)?;
     merge_parts::merge_parts(url, password)?;
     let plan = json::PLAN.replace("smb://alice@nas/bench", url);
-    print!("{}", json::json(&plan, password)?);
+    let result = json::json(&plan, password)?;
+    print!("{result}");
+    println!("at most {:.0} operations/s", json::highest_rate(&result)?);
     Ok(fs::remove_dir_all(&folder)?)
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use smbench::model::sessions::Mode;
-use smbench::{Error, Run, RunOptions, SessionsSpec};
+use smbench::{Error, Run};
 
 const PROFILE: &str = r#"
 name = "thumbnails"
@@ -27,17 +27,10 @@ pub fn profile_from_file(url: &str, password: &str, folder: &Path) -> Result<(),
     let path = folder.join("thumbnails.toml");
     fs::write(&path, PROFILE).expect("the folder is writable");
     // Options of the program have priority over those of the file.
-    let options = RunOptions {
-        sessions: SessionsSpec {
-            sign: Some(Mode::Required),
-            ..SessionsSpec::default()
-        },
-        ..RunOptions::default()
-    };
     let run = Run::on(url)
         .password(password)
         .profile(&path.to_string_lossy())
-        .options(options)
+        .sign(Mode::Required)
         .duration(Duration::from_millis(500));
     let finished = run.execute()?;
     assert_eq!(finished.doc.plan.profile, "thumbnails");

@@ -63,6 +63,7 @@ fn a_plan_and_its_result_are_json() {
     let server = server();
     let plan = json::PLAN.replace("smb://alice@nas/bench", &server.url());
     let result = json::json(&plan, server.password()).unwrap();
+    assert!(json::highest_rate(&result).unwrap() > 0.0);
     let result: serde_json::Value = serde_json::from_str(&result).unwrap();
     assert_eq!(result["label"], "from another language");
     assert_eq!(result["load_points"].as_array().unwrap().len(), 2);

@@ -5,6 +5,8 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 
 use smbench_engine::run::{Progress, RunEvent, each_event};
 use smbench_lab::{EmbeddedOptions, EmbeddedServer};
+use smbench_model::load::LoadModel;
+use smbench_model::sessions::DialectRange;
 
 use super::*;
 
@@ -39,12 +41,26 @@ fn the_first_mistake_is_named() {
     assert!(matches!(mistake(on().profile("files")), Error::Profile(_)));
     assert!(matches!(mistake(on().clients([1, 0])), Error::Clients(_)));
     assert!(matches!(mistake(on().clients([])), Error::Clients(_)));
+    assert!(matches!(mistake(on().rate(0.0)), Error::Rate(_)));
     let first = mistake(Run::on("nas").clients([0]));
     assert!(matches!(first, Error::Target(_)), "{first}");
     let plan = mistake(on().duration(Duration::ZERO));
     assert!(matches!(plan, Error::Plan(_)));
     let reason = plan.source().unwrap().to_string();
     assert!(reason.contains("duration is 0s"), "{reason}");
+}
+
+#[test]
+fn short_methods_set_the_options_of_the_plan() {
+    let run = Run::on("smb://ann@nas/bench").rate(500.0).seed(7);
+    let run = run.sign(Mode::Required).encrypt(Mode::Off);
+    let plan = run.plan().unwrap();
+    assert!(matches!(plan.only().load, LoadModel::Rate { rate, .. } if rate.per_second == 500.0));
+    assert_eq!(plan.work.seed, 7);
+    let session = plan.sessions.options;
+    assert_eq!(session.signing, Mode::Required);
+    assert_eq!(session.encryption, Mode::Off);
+    assert_eq!(session.dialects, DialectRange::ALL);
 }
 
 #[test]

@@ -54,6 +54,7 @@ struct Loss {
 
 /// Why other hosts cannot carry out a run.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum HostsError {
     /// A host does not answer.
     #[error("host {host} is lost: {reason}; check that machine and the network, and run again")]

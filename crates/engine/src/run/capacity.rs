@@ -55,6 +55,7 @@ const TIME_WAIT: Duration = Duration::from_secs(60);
 
 /// Reason why this machine cannot carry a run.
 #[derive(Clone, Debug, Error, PartialEq)]
+#[non_exhaustive]
 pub enum CapacityError {
     /// The free local ports are too few. Each connection between the same two
     /// addresses needs a port of its own.

@@ -20,7 +20,7 @@ pub enum RunError {
     /// A field of the plan was changed to a value that
     /// [`Plan::resolve`](smbench_model::plan::Plan::resolve) would have refused.
     #[error("failed to run the plan: {0}")]
-    Plan(Problem),
+    Plan(#[source] Problem),
     /// The server, the account or the share did not allow the run.
     #[error(transparent)]
     Session(#[from] SessionError),
@@ -77,7 +77,7 @@ pub enum RunError {
     Hook(String),
     /// The file for notes on answers cannot be written.
     #[error("failed to write the state file: {0}")]
-    State(io::Error),
+    State(#[source] io::Error),
     /// Another host cannot carry out the run.
     #[error(transparent)]
     Hosts(#[from] HostsError),
@@ -103,6 +103,7 @@ pub enum RunError {
     #[error("{error}; {leftover}")]
     Leftover {
         /// The first error.
+        #[source]
         error: Box<RunError>,
         /// The files that remain on the share, and the reason.
         leftover: String,

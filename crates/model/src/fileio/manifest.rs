@@ -98,6 +98,7 @@ pub struct Prepared {
 
 /// The reason why there are no files to work on.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum FileioError {
     /// No files are prepared.
     #[error(

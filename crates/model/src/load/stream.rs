@@ -168,6 +168,7 @@ impl FrameDepth {
 
 /// A problem with a stream, and how to correct it.
 #[derive(Clone, Debug, PartialEq, Error)]
+#[non_exhaustive]
 pub enum StreamProblem {
     /// Another key describes the same.
     #[error("stream and {0} are both given: drop one of them")]

@@ -51,6 +51,7 @@ pub struct PlanError {
     /// The place of the value.
     pub place: Place,
     /// The problem with the value.
+    #[source]
     pub problem: Problem,
 }
 

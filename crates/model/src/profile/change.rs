@@ -28,6 +28,7 @@ pub struct SizeMix(Vec<SizeSpec>);
 
 /// The text is not a mix of request sizes.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SizeMixError {
     /// A size is malformed.
     #[error(transparent)]

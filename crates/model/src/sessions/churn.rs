@@ -102,6 +102,7 @@ pub struct UnknownVanish;
 
 /// A problem with these options.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ChurnProblem {
     /// An option has no meaning unless clients leave.
     #[error("vanish means nothing without churn: give that as well, or drop it")]

@@ -56,6 +56,7 @@ impl Default for Connections {
 
 /// A problem with the connections asked for, and how to correct it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum ConnectionsProblem {
     /// The number of sessions on a connection is out of bounds.
     #[error("sessions_per_connection is {0}: give 1 to {SESSIONS_PER_CONNECTION_MAX}")]

@@ -50,6 +50,7 @@ smbench_protocol::named! {
 
 /// A problem with these options.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum FailoverProblem {
     /// The time for coming back is too short or too long.
     #[error("reconnect is {}: give 1ms to 1h", format_duration(*.0))]

@@ -14,6 +14,7 @@ use crate::units::{format_duration, parse_count, parse_duration};
 
 /// The text is not a list of stages.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum StagesError {
     /// A part is not `LENGTH:LEVEL`.
     #[error(

@@ -161,6 +161,7 @@ pub struct TreeProgress {
 
 /// The reason why there is no tree to work on.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum TreeError {
     /// No tree is prepared.
     #[error("there is no prepared tree in '{directory}' on {at}")]

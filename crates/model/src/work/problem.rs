@@ -12,6 +12,7 @@ use crate::units::format_duration;
 
 /// A number of the work that is out of bounds, and how to correct it.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum WorkProblem {
     /// There are no load points.
     #[error("there are no load points: give one or more numbers of clients")]

@@ -10,6 +10,7 @@ use crate::doc::ToolDoc;
 /// Runs compared with the first of them, or each server compared with its own
 /// baseline.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Comparison {
     /// [`crate::doc::SCHEMA_VERSION`] of the program that wrote the comparison.
     pub schema_version: u32,

@@ -18,6 +18,7 @@ use crate::units::percent;
 
 /// A key whose value differs between two runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Difference {
     /// Path of the key in a result document: `plan.outstanding`. Deviations from a
     /// recording belong to load points: `not as recorded: flush`.

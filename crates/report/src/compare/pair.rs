@@ -16,6 +16,7 @@ use crate::units::plain;
 
 /// A run compared with a baseline.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Pair {
     /// The baseline.
     pub baseline: ComparedRun,
@@ -51,6 +52,7 @@ pub struct Pair {
 
 /// One of the compared runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct ComparedRun {
     /// Label of the run: `A`.
     pub label: String,
@@ -74,6 +76,7 @@ pub struct ComparedRun {
 
 /// The answers of two searches of one kind.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct FoundComparison {
     /// What was searched for.
     pub kind: FindKind,

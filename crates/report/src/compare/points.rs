@@ -15,6 +15,7 @@ use crate::population::PopulationRow;
 
 /// Comparison of two load points.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct PointComparison {
     /// Load point of the baseline.
     pub baseline: ComparedPoint,
@@ -31,6 +32,7 @@ pub struct PointComparison {
 
 /// Comparison of a population at two load points. CPU time is that of all populations.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct PopulationComparison {
     /// Name of the population.
     pub name: String,
@@ -42,6 +44,7 @@ pub struct PopulationComparison {
 
 /// A load point of one of the runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct ComparedPoint {
     /// Number of clients, and the rate where load points differ in it.
     #[serde(flatten)]
@@ -59,6 +62,7 @@ pub struct ComparedPoint {
 
 /// One metric of two load points.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct MetricChange {
     /// The metric.
     pub metric: Metric,
@@ -80,6 +84,7 @@ pub struct MetricChange {
 
 /// Two values and their change.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct ChangeFigures {
     /// The baseline's value; `null` if it has none.
     pub baseline: Option<f64>,

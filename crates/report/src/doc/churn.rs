@@ -8,6 +8,7 @@ use crate::latency::{Hdr, LatencyDoc, pool};
 
 /// The clients that left and came back. It counts the whole load point or stage, ramps included.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct ChurnDoc {
     /// Number of times that a client left.
     pub left: u64,

@@ -10,6 +10,7 @@ use crate::units::plain;
 
 /// A condition on the values of a run, and its outcome.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct ConditionDoc {
     /// The condition as the user wrote it.
     pub condition: String,

@@ -14,6 +14,7 @@ use super::named::Named;
 /// included. Set-ups and log-offs of sessions are not among them. In a merged result, they are
 /// those of the part that counted the most, and `sent` is the sum of all parts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct ServerCountersDoc {
     /// Source of the counters. Empty without one.
     pub source: String,
@@ -44,6 +45,7 @@ pub struct ServerCountersDoc {
 
 /// Requests of a command, as the generator and as the server saw them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct CommandCountersDoc {
     /// Requests that the operations of the load sent. Absent if operations do not have a known
     /// number of requests.
@@ -66,6 +68,7 @@ pub struct CommandCountersDoc {
 
 /// The server's calls of one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct CallCountersDoc {
     /// Number of calls.
     pub count: u64,
@@ -76,6 +79,7 @@ pub struct CallCountersDoc {
 
 /// Memory of the server.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct ServerMemoryDoc {
     /// Whether it is that of the serving processes, or of the server's whole machine. What
     /// processes share is counted once.

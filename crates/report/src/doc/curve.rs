@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 /// The curve of mean response time by operations per second. It has the load points in
 /// ascending order of load, up to the one with the most operations per second.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct CurveDoc {
     /// Overall response time in nanoseconds: the area under the curve, divided by its
     /// range of operations per second. No point is added at the origin. `null` if the
@@ -33,6 +34,7 @@ pub struct CurveDoc {
 
 /// A load point of a curve.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct CurvePointDoc {
     /// Number of clients.
     pub clients: u32,

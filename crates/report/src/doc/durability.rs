@@ -35,6 +35,7 @@ pub enum WritePolicyDoc {
 /// The source of a fact about a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum FactSource {
     /// The user stated it.
     Given,

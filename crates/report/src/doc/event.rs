@@ -25,6 +25,7 @@ const NOT_GRANTED: &str = "not-granted";
 
 /// A lost connection, or one that is replaced, at an instant of a load point.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct LinkDoc {
     /// What happened: `link-lost` if a connection was lost, `link-back` if its clients have
     /// sessions again, `channel-lost` if they went on with another connection, `channel-back` if
@@ -49,6 +50,7 @@ impl From<&LoadEvent> for LinkDoc {
 /// An event of the plan, and what the losses of connections after it cost. A loss belongs to the
 /// last event before it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct EventDoc {
     /// What was done: `drop`, `exec`, `stop` or `signal`. `loss` has the losses before all events of the plan.
     pub kind: String,

@@ -29,6 +29,7 @@ pub struct SaveError {
 
 /// Reason why a file could not be read as a document.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum LoadError {
     /// The file does not exist.
     #[error("read {path}: the file does not exist")]
@@ -45,12 +46,12 @@ pub enum LoadError {
         source: io::Error,
     },
     /// The text is not JSON.
-    #[error("read {path}: not an smbench result: it is not JSON ({detail})")]
+    #[error("read {path}: not an smbench result: it is not JSON ({})", plain(&source.to_string()))]
     NotJson {
         /// Path of the requested file.
         path: PathBuf,
         /// The error, with line and column.
-        detail: String,
+        source: serde_json::Error,
     },
     /// The text is JSON, but not a result of smbench.
     #[error("read {path}: not an smbench result: it has no schema_version")]
@@ -232,13 +233,13 @@ pub(crate) fn parse<D: DeserializeOwned>(bytes: &[u8], path: &Path) -> Result<D,
     // Check the version first. A newer document may lack keys that this build
     // requires, and that is not an error in the document.
     let version: SchemaVersion =
-        serde_json::from_slice(bytes).map_err(|error| match error.classify() {
+        serde_json::from_slice(bytes).map_err(|source| match source.classify() {
             Category::Data => LoadError::NotAResult {
                 path: path.to_owned(),
             },
             Category::Syntax | Category::Eof | Category::Io => LoadError::NotJson {
                 path: path.to_owned(),
-                detail: plain(&error.to_string()),
+                source,
             },
         })?;
     match version.schema_version {

@@ -5,6 +5,7 @@ use smbench_model::fileio::{FileOrigin, Fileio, Flushing, RequestSpread};
 
 /// The test that all clients run together, with sysbench's names for its options.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct FileioDoc {
     /// `seqwr`, `seqrewr`, `seqrd`, `rndrd`, `rndwr` or `rndrw`.
     pub test_mode: String,

@@ -65,6 +65,7 @@ pub struct FindDoc {
 /// Even rates up to the answer of a search, and two figures for all of them. Its load points come
 /// after the probes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct LoadCurveDoc {
     /// How many points were asked for.
     pub asked: u32,
@@ -81,6 +82,7 @@ pub struct LoadCurveDoc {
 
 /// A point of a load curve.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct LoadCurvePointDoc {
     /// The rate that was asked for, in operations per second.
     pub rate: f64,
@@ -96,6 +98,7 @@ pub struct LoadCurvePointDoc {
 /// Probes of which one held at a load at which, or below which, another one broke. So the
 /// load is not all that decided.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct ContradictionDoc {
     /// The highest load that held.
     pub held_at: f64,
@@ -113,6 +116,7 @@ pub struct ContradictionDoc {
 
 /// One of several searches for the same limit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct FindPassDoc {
     /// Number of the pass, from 1: `repeat` of its load points.
     pub pass: u32,
@@ -148,6 +152,7 @@ pub enum FindKind {
 /// The end of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum FindEnd {
     /// The answer was confirmed, and a load within the precision did not hold.
     Found,

@@ -47,6 +47,7 @@ pub struct GeneratorDoc {
 
 /// A worker thread in the window.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct WorkerDoc {
     /// The CPU that the thread was pinned to; `null` if it was not pinned.
     pub cpu: Option<u64>,
@@ -63,6 +64,7 @@ pub struct WorkerDoc {
 
 /// Time from when a timer expired until its thread noticed that, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct LatenessDoc {
     /// Median.
     pub p50: u64,

@@ -10,6 +10,7 @@ use super::machine::MachineDoc;
 
 /// A machine that carried a part of the clients.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct HostDoc {
     /// Its name, which is unique in the run.
     pub name: String,
@@ -24,6 +25,7 @@ pub struct HostDoc {
 
 /// The part of a load point that one machine carried.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct HostPointDoc {
     /// Name of the machine, as in `hosts`.
     pub name: String,
@@ -57,6 +59,7 @@ pub struct HostPointDoc {
 
 /// How the monotonic clocks of two machines were related.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct HostClockDoc {
     /// The most by which the relation can be wrong, in nanoseconds: half of the shortest round
     /// trip.

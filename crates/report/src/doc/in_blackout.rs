@@ -12,6 +12,7 @@ use crate::latency::{Hdr, LatencyDoc, pool};
 /// operation was in flight when its connection was lost and was sent again, or it was due before
 /// the connection was back.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct InBlackoutDoc {
     /// Number of these operations that completed without error. They are in all other numbers of
     /// the load point.

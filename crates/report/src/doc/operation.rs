@@ -93,6 +93,7 @@ impl FailureDoc {
 
 /// A directory that a walk left out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct RefusedDirectoryDoc {
     /// Its path below the share, with `\` between the names.
     pub path: String,
@@ -130,6 +131,7 @@ pub struct DifferenceDoc {
 
 /// The operations of a replay, ramps included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct ReplayedDoc {
     /// Number of all operations, however they ended.
     pub operations: u64,

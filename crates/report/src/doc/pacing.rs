@@ -7,6 +7,7 @@ use smbench_model::load::LoadModel;
 /// The event that starts an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum LoopDoc {
     /// The answer to an earlier operation. No operation is due before it is sent,
     /// so response times equal service times. The exception are clients with a

@@ -5,6 +5,7 @@ use smbench_model::access::AccessLine;
 
 /// A line of an access pattern, as in Iometer's access specifications.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct PatternDoc {
     /// Bytes per request.
     pub bytes: u32,

@@ -24,6 +24,7 @@ use super::workload::WorkloadDoc;
 /// The settings of a run. Keys belong to the work unless they are in one of the
 /// structs of another part.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct PlanDoc {
     /// Name of the profile.
     pub profile: String,
@@ -117,6 +118,7 @@ pub struct PlanDoc {
 
 /// The load generator of a plan. It does not change the work.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct PlanGeneratorDoc {
     /// Worker threads of the generator. Of several machines, all together.
     pub threads: u32,
@@ -150,6 +152,7 @@ pub struct PlanGeneratorDoc {
 /// Spacing of operations at a rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum ArrivalsDoc {
     /// Equal gaps.
     Constant,
@@ -160,6 +163,7 @@ pub enum ArrivalsDoc {
 /// The client that carried out the operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum DriverDoc {
     /// smbench's own client.
     Native,
@@ -171,6 +175,7 @@ pub enum DriverDoc {
 
 /// The longest each wait may take, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct LimitsDoc {
     /// Until TCP is connected.
     pub connect_s: f64,

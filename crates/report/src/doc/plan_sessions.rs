@@ -11,6 +11,7 @@ use super::named::Named;
 
 /// The sessions of a plan. They do not change the work.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct PlanSessionsDoc {
     /// The oplock or lease that opens of files asked for, such as `batch` or
     /// `lease-rh`. Absent if they asked for none.

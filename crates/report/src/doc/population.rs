@@ -158,6 +158,7 @@ pub struct PopulationPointDoc {
 
 /// The rate of each client of a population, and the part of it that they reached.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct ReachedDoc {
     /// Operations per second that were asked of each client.
     pub requested_ops_per_s: f64,
@@ -169,6 +170,7 @@ pub struct ReachedDoc {
 
 /// The unit that load points count in place of clients, and what makes one valid.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct UnitDoc {
     /// Its name.
     pub name: String,

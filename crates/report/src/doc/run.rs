@@ -1,6 +1,7 @@
 //! A document as a whole.
 
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -237,6 +238,15 @@ impl RunDoc {
     }
 }
 
+/// Reads the JSON of a document, as [`RunDoc::load`] reads a file.
+impl FromStr for RunDoc {
+    type Err = LoadError;
+
+    fn from_str(json: &str) -> Result<Self, LoadError> {
+        Self::parse(json.as_bytes(), Path::new("the text"))
+    }
+}
+
 /// The way in which a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -251,6 +261,7 @@ pub enum OutcomeDoc {
 
 /// The valid passes at one number of clients.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct RepeatsDoc {
     /// Clients of each pass.
     pub clients: u32,
@@ -278,6 +289,7 @@ pub struct RepeatsDoc {
 
 /// A value over the operations of all passes, and how far the passes lie apart.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct PooledDoc {
     /// The value.
     pub value: f64,
@@ -310,6 +322,7 @@ impl PooledDoc {
 
 /// The highest point of the curve averaged over the valid passes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct PeakDoc {
     /// Mean over the valid passes, in Mbit/s. If the load points moved less than 100 bytes per
     /// operation, the peak is that of operations per second.

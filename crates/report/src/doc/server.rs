@@ -11,6 +11,7 @@ use super::durability::WriteDoc;
 /// Location of a server, seen from the generator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum ServerLocation {
     /// On the machine that the target URL names.
     #[default]
@@ -42,6 +43,7 @@ pub enum FlushDoc {
 /// The origin of the tree that a run works on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum TreeOriginDoc {
     /// It was prepared before.
     Prepared,
@@ -129,6 +131,7 @@ pub struct ServerDoc {
 /// What the server and the sessions of a population agreed to. Its keys mean the same as those of
 /// the server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct SessionTermsDoc {
     /// Name of the population.
     pub population: String,
@@ -164,6 +167,7 @@ impl SessionTermsDoc {
 
 /// Software and storage of a server in a pass, each `null` if it is not known.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct GroundDoc {
     /// The software of the server; see [`ServerDoc::software`].
     pub software: Option<String>,

@@ -8,6 +8,7 @@ use crate::latency::{Hdr, LatencyDoc};
 
 /// The set-up of the sessions of a load point.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct SetupDoc {
     /// Number of sessions that were set up.
     pub sessions: u64,
@@ -38,6 +39,7 @@ pub struct SetupDoc {
 
 /// The attempts to set up sessions, where failures are counted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct AttemptsDoc {
     /// Number of attempts that ended.
     pub ended: u32,
@@ -55,6 +57,7 @@ pub struct AttemptsDoc {
 
 /// Failed attempts to set up a session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct SetupFailureDoc {
     /// The phase that failed.
     pub phase: SetupPhase,
@@ -66,6 +69,7 @@ pub struct SetupFailureDoc {
 
 /// Attempts up to an instant.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct AttemptsAtDoc {
     /// Seconds since the first attempt began.
     pub s: f64,

@@ -9,6 +9,7 @@ use super::named::Named;
 
 /// The trends of a soak: one load over a long time, with a load point per row.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct SoakDoc {
     /// Number of rows whose latencies count: the valid load points, and those where nothing is
     /// wrong but failed operations.
@@ -23,6 +24,7 @@ pub struct SoakDoc {
 
 /// The trend of one value over the rows of a soak.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct TrendDoc {
     /// The value: `latency_mean_ns`, `latency_p99_ns`, `ops_per_s`, `errors_per_s`,
     /// `server_memory_bytes`, `server_handles` or `own_memory_bytes`.

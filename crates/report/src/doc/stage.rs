@@ -38,6 +38,7 @@ const MINUTE_S: f64 = 60.0;
 /// What changes in stages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum StageUnitDoc {
     /// The number of clients.
     Clients,

@@ -34,6 +34,7 @@ pub struct SeriesDoc {
 /// The depth of the buffers of streams, with one value per interval: how long before its instant
 /// a frame was done. It is of the frames that were done in the interval without an error.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct BufferedDoc {
     /// The emptiest buffer; 0 if a frame was late, and `null` without frames.
     #[serde(serialize_with = "in_one_line")]
@@ -133,6 +134,7 @@ fn columns(intervals: &[IntervalSummary]) -> ColumnsDoc {
 /// Fairness between clients: statistics of the operations that each completed
 /// without error in the window.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct FairnessDoc {
     /// Operations of the client with the fewest.
     pub min: u64,
@@ -172,6 +174,7 @@ impl FairnessDoc {
 
 /// Operations in flight: counted, and computed by Little's law.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct ConcurrencyDoc {
     /// Mean number of operations in flight over the window, counted as they were
     /// sent and answered: the achieved concurrency.

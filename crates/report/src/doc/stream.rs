@@ -10,6 +10,7 @@ use super::named::Named;
 
 /// A stream of frames. Each client has one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct StreamDoc {
     /// Bytes of a frame.
     pub frame_bytes: u32,

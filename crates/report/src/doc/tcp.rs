@@ -6,6 +6,7 @@ use smbench_model::record::{TcpRecord, TcpRtt, TcpUse};
 
 /// TCP's counters of the connections of the generator's machine, over the window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct TcpDoc {
     /// Why they were not measured. Absent if they were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -17,6 +18,7 @@ pub struct TcpDoc {
 
 /// TCP's counters, summed over the connections that carried segments in the window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct TcpCountersDoc {
     /// Number of these connections.
     pub connections: u32,
@@ -54,6 +56,7 @@ pub struct TcpCountersDoc {
 
 /// Round-trip times of TCP over connections, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct TcpRttDoc {
     /// The least that any connection has seen, for up to five minutes before.
     pub least: u64,

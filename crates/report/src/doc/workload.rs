@@ -19,6 +19,7 @@ use crate::units;
 
 /// The workload of each client.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct WorkloadDoc {
     /// Request sizes and their weights.
     pub sizes: Vec<SizeDoc>,
@@ -62,6 +63,7 @@ pub struct WorkloadDoc {
 
 /// A tree of directories and files. Its number of files is that of the workload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct TreeDoc {
     /// Seed of names and sizes.
     pub seed: u64,
@@ -222,6 +224,7 @@ impl From<&RecordedTimes> for RecordedTimesDoc {
 
 /// One request size of a mix.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct SizeDoc {
     /// Bytes per request.
     pub bytes: u32,

@@ -1,5 +1,6 @@
 //! Documents on disk: round trips, documents of old releases, and invalid files.
 
+use std::error::Error as _;
 use std::fs;
 use std::path::Path;
 use std::thread;
@@ -46,6 +47,18 @@ fn saved_documents_load_as_they_were() {
         .map(|entry| entry.unwrap().file_name())
         .collect();
     assert_eq!(names, ["result.json"], "no temporary file stays behind");
+}
+
+#[test]
+fn a_text_is_read_as_a_file_is() {
+    let doc = document(&curve());
+    assert_eq!(doc.to_json().parse::<RunDoc>().unwrap(), doc);
+    let error = "{".parse::<RunDoc>().unwrap_err();
+    let reason = error.source().unwrap().to_string();
+    assert_eq!(
+        error.to_string(),
+        format!("read the text: not an smbench result: it is not JSON ({reason})")
+    );
 }
 
 #[test]

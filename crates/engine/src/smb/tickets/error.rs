@@ -12,6 +12,7 @@ use thiserror::Error;
 
 /// The reason why there is no ticket for the file server.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum TicketError {
     /// A file cannot be read.
     #[error("{}{}", unreadable(&format!("{what} {}", path.display()), .source), file_advice(.source))]

@@ -7,6 +7,7 @@ use crate::lists::clients::CLIENTS_MAX;
 
 /// A problem of a population as written, or of several together.
 #[derive(Clone, Debug, PartialEq, Error)]
+#[non_exhaustive]
 pub enum PopulationProblem {
     /// Something else describes the work.
     #[error(

@@ -11,6 +11,7 @@ use super::advice::{removed, status_advice};
 
 /// Why a step of a session failed, worded to follow the step and the place.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum StepFailure {
     /// The server did not answer a set-up request.
     #[error(
