@@ -90,7 +90,7 @@ fn a_server_is_held_against_itself() {
             (&point["baseline"]["passes"], &point["other"]["passes"]),
             (&3.into(), &3.into())
         );
-        // A busy machine may limit the generator. Then verdicts are open, rightly.
+        // A busy machine may limit the generator. Then verdicts are open, but those of CPU.
         let is_limited = measured
             .iter()
             .flat_map(|doc| doc["load_points"].as_array().unwrap())
@@ -117,7 +117,11 @@ fn a_server_is_held_against_itself() {
         );
         for metric in &metrics[..names.len()] {
             assert_eq!(metric["noise"], "passes");
-            assert!(is_limited || metric["verdict"] != "cannot-tell", "{metric}");
+            let may_be_open = is_limited && metric["metric"] != "us/op";
+            assert!(
+                may_be_open || metric["verdict"] != "cannot-tell",
+                "{metric}"
+            );
             let [low, change, high] = ["low_percent", "change_percent", "high_percent"]
                 .map(|key| metric[key].as_f64().unwrap());
             assert!(low <= change && change <= high, "{metric}");
