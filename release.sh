@@ -135,7 +135,7 @@ make_lists() {
   find . -path ./target -prune -o -name release-sbom.json -exec rm {} +
 }
 
-# What builds the same bytes again.
+# What these files were built with.
 write_build() {
   local commit
   commit=$(git rev-parse HEAD)
@@ -219,6 +219,8 @@ case ${1:-} in
   '' | --again) ;;
   *) echo "usage: release.sh [--again | --check]" >&2; exit 2 ;;
 esac
+# A killed run leaves its lists.
+remove_lists
 changes=$(git status --porcelain)
 [ -z "$changes" ] || fail "commit first: the files of a release name their commit"
 [[ $system == "Debian GNU/Linux 12 "* ]] ||
