@@ -88,7 +88,7 @@ def main():
         own = texts(entry)
         if not own and not offers_mit(entry):
             sys.exit(f"notice.py: {name} brings no text of its licence, {entry['license']}, and "
-                     "does not offer MIT: let notice.py print the text of its repository")
+                     "does not offer MIT: add the text from its repository to notice.py")
         if not own:
             print("  The crate brings no text. That of MIT below holds, with these authors.")
         for text in own:
