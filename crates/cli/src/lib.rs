@@ -126,14 +126,38 @@ pub mod engine {
             CapacityError, Course, EachEvent, Events, HandshakeError, Live, LogonIdentity,
             MeasuredInterval, MetricsError, NtStatus, Observer, Pause, PlannedCourse, PlannedRun,
             PointNumber, PopulationInterval, Progress, ProtocolError, RunError, RunEvent,
-            SessionError, Stage, StepFailure, TicketError, Unobserved, each_event, events, execute,
+            SessionError, Stage, StateFile, StepFailure, TicketError, Unobserved, each_event,
+            events, execute,
         };
     }
 
     pub mod probe {
-        //! What killed runs have left on a share.
+        //! What killed runs have left on a share, and what a share still holds after a crash.
+        //!
+        //! ```no_run
+        //! use std::path::Path;
+        //!
+        //! use smbench::engine::probe::verify_after;
+        //! use smbench::engine::run::{PlannedRun, StateFile, Unobserved, execute};
+        //! use smbench::model::limits::Limits;
+        //! use smbench::{Cancel, Run};
+        //!
+        //! let plan = Run::on("smb://alice@nas/bench").password("secret").plan()?;
+        //! let state = Path::new("writes.state");
+        //! let noted = PlannedRun::of(&plan).noting(Some(StateFile::create(state)?));
+        //! execute(noted, &mut Unobserved, &Cancel::default())?;
+        //!
+        //! // When the server is back after its crash:
+        //! let sessions = &plan.sessions;
+        //! let (target, options) = (&sessions.target, sessions.options);
+        //! let after = verify_after(target, options, Limits::default(), state, &mut |_, _| ())?;
+        //! println!("{} blocks have lost what the server promised", after.fates.broken());
+        //! # Ok::<(), Box<dyn std::error::Error>>(())
+        //! ```
 
-        pub use smbench_engine::probe::{Cleanup, cleanup, remove_remains};
+        pub use smbench_engine::probe::{
+            AfterError, Cleanup, cleanup, remove_remains, verify_after,
+        };
     }
 }
 
@@ -157,7 +181,7 @@ pub mod model {
     pub mod contents {
         //! Contents of files: their blocks and their verification.
 
-        pub use smbench_model::contents::{Verify, block, verify};
+        pub use smbench_model::contents::{Verify, after, block, notes, verify};
     }
 
     pub mod operations {
