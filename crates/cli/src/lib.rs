@@ -131,6 +131,13 @@ pub mod engine {
         };
     }
 
+    #[cfg(feature = "runner")]
+    pub mod hosts {
+        //! Several hosts that carry out one run together.
+
+        pub use smbench_engine::hosts::{FirstHost, OtherHost, SendPassword};
+    }
+
     pub mod probe {
         //! What killed runs have left on a share, and what a share still holds after a crash.
         //!
@@ -178,6 +185,9 @@ pub mod model {
         unit, units, work, workload,
     };
 
+    #[cfg(feature = "runner")]
+    pub use smbench_model::search;
+
     pub mod contents {
         //! Contents of files: their blocks and their verification.
 
@@ -203,4 +213,7 @@ pub mod report {
         percentile, plan, render, server_cpu, statistics, study, table, text, threshold, units,
         write_csv, write_iometer_csv, write_study_csv,
     };
+
+    #[cfg(feature = "runner")]
+    pub use smbench_report::{Find, checkup, find};
 }
