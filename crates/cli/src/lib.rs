@@ -180,9 +180,9 @@ pub mod model {
 
     pub use smbench_model::{
         Nanos, Plan, Profile, RunOptions, RunRecord, Spec, Target, access, action, bounds, cpu,
-        event, files, generator, hooks, kind, limits, lists, load, login, part, plan, profile,
-        progress, record, secret, sessions, setting, spec, stages, steadiness, target, trace, tree,
-        unit, units, work, workload,
+        event, fileio, files, generator, hooks, kind, limits, lists, load, login, part, plan,
+        profile, progress, record, secret, sessions, setting, spec, stages, steadiness, target,
+        trace, tree, unit, units, work, workload,
     };
 
     #[cfg(feature = "runner")]
