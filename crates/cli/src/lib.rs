@@ -123,11 +123,12 @@ pub mod engine {
 
         pub use smbench_engine::hosts::HostsError;
         pub use smbench_engine::run::{
-            CapacityError, Course, EachEvent, Events, HandshakeError, Live, LogonIdentity,
+            AuthError, CapacityError, Command, Course, DecodeError, Demand, EachEvent, Events,
+            FrameError, HandshakeError, KerberosError, Live, LogonIdentity, MalformedFile,
             MeasuredInterval, MetricsError, NtStatus, Observer, Pause, PlannedCourse, PlannedRun,
-            PointNumber, PopulationInterval, Progress, ProtocolError, RunError, RunEvent,
-            SessionError, Stage, StateFile, StepFailure, TicketError, Unobserved, each_event,
-            events, execute,
+            PointNumber, PopulationInterval, Principal, Progress, ProtocolError, RunError,
+            RunEvent, ServiceTicket, SessionError, Stage, StateFile, StepFailure, TicketError,
+            Undecipherable, Unobserved, each_event, events, execute,
         };
     }
 
