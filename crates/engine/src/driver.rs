@@ -29,7 +29,7 @@ pub use smbench_protocol::NtStatus;
 pub use smbench_protocol::command::WireName;
 
 pub use crate::drivers::driver::{
-    Answer, Busy, Call, ChurnEvent, Connector, Driver, Extent, Opened, Scratch, Sink,
+    Answer, Busy, Call, ChurnEvent, Connector, Driver, Extent, ListingEvent, Opened, Scratch, Sink,
 };
 pub use crate::drivers::dropped::{Dropped, LinkCause, LostLink, NotReconnected};
 pub use crate::drivers::null::{Null, NullDriver};
