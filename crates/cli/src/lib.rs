@@ -23,13 +23,17 @@
 //! |---|---|
 //! | [`Run`] | a run: server, workload, options; blocking, or as a future |
 //! | [`Target`], [`Profile`], [`RunOptions`], [`Plan`] | what a run is made of |
-//! | [`RunEvent`], [`Observer`], [`Cancel`] | to watch a run, and to stop it |
+//! | [`profile`] | built-in profiles, and those of files |
+//! | [`Spec`], [`WorkSpec`], [`SessionsSpec`], [`GeneratorSpec`] | profiles and options made in code |
+//! | [`RunEvent`], [`Progress`], [`Observer`], [`Cancel`] | to watch a run, and to stop it |
+//! | [`events`], [`each_event`] | observers that fill a channel, or call a function |
 //! | [`Finished`], [`RunRecord`], [`RunDoc`] | its measurements, and its document |
 //! | [`Error`] | why nothing was measured |
 //! | [`compare`], [`merge`] | changes between results; parts of one run |
 //! | [`driver`] | a target of one's own |
 //!
-//! [`engine`], [`formats`], [`model`] and [`report`] have the parts of these.
+//! The modules [`model`], [`formats`], [`engine`] and [`report`] have the parts of these:
+//! values of plans and records, readers, errors, documents and tables.
 //!
 //! | feature | what it adds |
 //! |---|---|
