@@ -1,8 +1,7 @@
 //! The recipes of the chapter on the library, one in each file, and a program that carries
 //! them out: `cargo run -p smbench --example recipes`.
 //!
-//! The chapter shows the files as they are. The tests carry the recipes out, and compare the
-//! chapter with the files.
+//! The chapter shows the files as they are. The tests carry the recipes out.
 
 #![expect(clippy::print_stdout, reason = "that is what they are for")]
 #![expect(unreachable_pub, reason = "a reader copies them")]

@@ -1,7 +1,4 @@
-//! Each recipe works, and the chapter shows it.
-
-use std::fs;
-use std::path::Path;
+//! Each recipe works.
 
 use super::*;
 
@@ -68,35 +65,4 @@ fn a_plan_and_its_result_are_json() {
     assert_eq!(result["label"], "from another language");
     assert_eq!(result["load_points"].as_array().unwrap().len(), 2);
     assert!(result["load_points"][1]["ops"]["write"]["count"].as_u64() > Some(0));
-}
-
-/// Returns the code of a file without its first lines, which say what it is.
-fn shown(path: &Path) -> String {
-    let text = fs::read_to_string(path).unwrap();
-    let code = text.lines().skip_while(|line| line.starts_with("//!"));
-    let code: Vec<_> = code.collect();
-    code.join("\n").trim().to_owned()
-}
-
-#[test]
-fn the_chapter_shows_the_recipes_as_they_are() {
-    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let chapter = fs::read_to_string(package.join("../../docs/library.md")).unwrap();
-    let blocks = chapter.split("```rust\n").skip(1);
-    let mut blocks: Vec<_> = blocks
-        .map(|block| block.split_once("```").unwrap().0.trim().to_owned())
-        .collect();
-    let mut recipes = vec![shown(&package.join("../../benches/own_server.rs"))];
-    for entry in fs::read_dir(package.join("examples/recipes")).unwrap() {
-        let path = entry.unwrap().path();
-        if !path.ends_with("main.rs") && !path.ends_with("tests.rs") {
-            recipes.push(shown(&path));
-        }
-    }
-    blocks.sort();
-    recipes.sort();
-    assert_eq!(blocks.len(), recipes.len());
-    for (block, recipe) in blocks.iter().zip(&recipes) {
-        assert_eq!(block, recipe);
-    }
 }
