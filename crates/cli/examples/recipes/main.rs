@@ -21,6 +21,7 @@ mod watch_and_cancel;
 
 use std::error::Error;
 use std::fs;
+use std::time::Duration;
 
 use smbench::lab::{EmbeddedOptions, EmbeddedServer};
 
@@ -36,7 +37,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     own_target::own_target()?;
     results::results(url, password, &folder)?;
     compare_runs::compare_runs(url, password)?;
-    merge_parts::merge_parts(url, password)?;
+    merge_parts::merge_parts(url, password, Duration::from_secs(5))?;
     let plan = json::PLAN.replace("smb://alice@nas/bench", url);
     let result = json::json(&plan, password)?;
     print!("{result}");
