@@ -65,6 +65,7 @@ pub enum RecordingError {
         /// The file.
         path: String,
         /// The system's reason.
+        #[source]
         reason: io::Error,
     },
     /// A line is not valid.

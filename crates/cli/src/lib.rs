@@ -23,13 +23,17 @@
 //! |---|---|
 //! | [`Run`] | a run: server, workload, options; blocking, or as a future |
 //! | [`Target`], [`Profile`], [`RunOptions`], [`Plan`] | what a run is made of |
-//! | [`RunEvent`], [`Observer`], [`Cancel`] | to watch a run, and to stop it |
+//! | [`profile`] | built-in profiles, and those of files |
+//! | [`Spec`], [`WorkSpec`], [`SessionsSpec`], [`GeneratorSpec`] | profiles and options made in code |
+//! | [`RunEvent`], [`Progress`], [`Observer`], [`Cancel`] | to watch a run, and to stop it |
+//! | [`events`], [`each_event`] | observers that fill a channel, or call a function |
 //! | [`Finished`], [`RunRecord`], [`RunDoc`] | its measurements, and its document |
 //! | [`Error`] | why nothing was measured |
 //! | [`compare`], [`merge`] | changes between results; parts of one run |
 //! | [`driver`] | a target of one's own |
 //!
-//! [`engine`], [`formats`], [`model`] and [`report`] have the parts of these.
+//! The modules [`model`], [`formats`], [`engine`] and [`report`] have the parts of these:
+//! values of plans and records, readers, errors, documents and tables.
 //!
 //! | feature | what it adds |
 //! |---|---|
@@ -123,17 +127,49 @@ pub mod engine {
 
         pub use smbench_engine::hosts::HostsError;
         pub use smbench_engine::run::{
-            CapacityError, Course, EachEvent, Events, HandshakeError, Live, LogonIdentity,
+            AuthError, CapacityError, Command, Course, DecodeError, Demand, EachEvent, Events,
+            FrameError, HandshakeError, KerberosError, Live, LogonIdentity, MalformedFile,
             MeasuredInterval, MetricsError, NtStatus, Observer, Pause, PlannedCourse, PlannedRun,
-            PointNumber, PopulationInterval, Progress, ProtocolError, RunError, RunEvent,
-            SessionError, Stage, StepFailure, TicketError, Unobserved, each_event, events, execute,
+            PointNumber, PopulationInterval, Principal, Progress, ProtocolError, RunError,
+            RunEvent, ServiceTicket, SessionError, Stage, StateFile, StepFailure, TicketError,
+            Undecipherable, Unobserved, each_event, events, execute,
         };
     }
 
-    pub mod probe {
-        //! What killed runs have left on a share.
+    #[cfg(feature = "runner")]
+    pub mod hosts {
+        //! Several hosts that carry out one run together.
 
-        pub use smbench_engine::probe::{Cleanup, cleanup, remove_remains};
+        pub use smbench_engine::hosts::{FirstHost, OtherHost, SendPassword};
+    }
+
+    pub mod probe {
+        //! What killed runs have left on a share, and what a share still holds after a crash.
+        //!
+        //! ```no_run
+        //! use std::path::Path;
+        //!
+        //! use smbench::engine::probe::verify_after;
+        //! use smbench::engine::run::{PlannedRun, StateFile, Unobserved, execute};
+        //! use smbench::model::limits::Limits;
+        //! use smbench::{Cancel, Run};
+        //!
+        //! let plan = Run::on("smb://alice@nas/bench").password("secret").plan()?;
+        //! let state = Path::new("writes.state");
+        //! let noted = PlannedRun::of(&plan).noting(Some(StateFile::create(state)?));
+        //! execute(noted, &mut Unobserved, &Cancel::default())?;
+        //!
+        //! // When the server is back after its crash:
+        //! let sessions = &plan.sessions;
+        //! let (target, options) = (&sessions.target, sessions.options);
+        //! let after = verify_after(target, options, Limits::default(), state, &mut |_, _| ())?;
+        //! println!("{} blocks have lost what the server promised", after.fates.broken());
+        //! # Ok::<(), Box<dyn std::error::Error>>(())
+        //! ```
+
+        pub use smbench_engine::probe::{
+            AfterError, Cleanup, cleanup, remove_remains, verify_after,
+        };
     }
 }
 
@@ -149,15 +185,18 @@ pub mod model {
 
     pub use smbench_model::{
         Nanos, Plan, Profile, RunOptions, RunRecord, Spec, Target, access, action, bounds, cpu,
-        event, files, generator, hooks, kind, limits, lists, load, login, part, plan, profile,
-        progress, record, secret, sessions, setting, spec, stages, steadiness, target, trace, tree,
-        unit, units, work, workload,
+        event, fileio, files, generator, hooks, kind, limits, lists, load, login, part, plan,
+        profile, progress, record, secret, sessions, setting, spec, stages, steadiness, target,
+        trace, tree, unit, units, work, workload,
     };
+
+    #[cfg(feature = "runner")]
+    pub use smbench_model::search;
 
     pub mod contents {
         //! Contents of files: their blocks and their verification.
 
-        pub use smbench_model::contents::{Verify, block, verify};
+        pub use smbench_model::contents::{Verify, after, block, notes, verify};
     }
 
     pub mod operations {
@@ -179,4 +218,7 @@ pub mod report {
         percentile, plan, render, server_cpu, statistics, study, table, text, threshold, units,
         write_csv, write_iometer_csv, write_study_csv,
     };
+
+    #[cfg(feature = "runner")]
+    pub use smbench_report::{Find, checkup, find};
 }

@@ -7,8 +7,8 @@
 //! ([`Connections::sessions_per_connection`](smbench_model::sessions::Connections)). The worker
 //! loop submits calls. The driver carries them out and reports each answer to a
 //! [`Sink`]. [`PlannedRun::on_target`](crate::run::PlannedRun::on_target) runs a plan on a
-//! connector. [`Null`] is the smallest driver; `examples/own_target.rs` has one
-//! with a server behind it.
+//! connector. [`Null`] is the smallest driver. The recipe `own_target` of the crate
+//! `smbench` has one that keeps what it is given.
 //!
 //! A driver must do the following:
 //! * Give one [`Answer`] of extent [`Extent::Final`] for each call that it
@@ -29,7 +29,7 @@ pub use smbench_protocol::NtStatus;
 pub use smbench_protocol::command::WireName;
 
 pub use crate::drivers::driver::{
-    Answer, Busy, Call, ChurnEvent, Connector, Driver, Extent, Opened, Scratch, Sink,
+    Answer, Busy, Call, ChurnEvent, Connector, Driver, Extent, ListingEvent, Opened, Scratch, Sink,
 };
 pub use crate::drivers::dropped::{Dropped, LinkCause, LostLink, NotReconnected};
 pub use crate::drivers::null::{Null, NullDriver};

@@ -1,7 +1,7 @@
 //! SMB workload engine: carries out plans and measures them.
 //!
-//! Programs depend on the crate `smbench`, which has this crate as the module `engine`,
-//! beside documents, comparisons and a builder of runs.
+//! Programs depend on the crate `smbench`, which has parts of this crate as the module
+//! `engine`, beside documents, comparisons and a builder of runs.
 //!
 //! A program uses the items of the root in this order:
 //!

@@ -39,7 +39,11 @@ pub use smbench_model::progress::{
     Live, MeasuredInterval, Pause, PointNumber, PopulationInterval, Progress, Stage,
 };
 use smbench_model::record::{Origin, RunRecord};
-pub use smbench_protocol::{HandshakeError, NtStatus, ProtocolError};
+pub use smbench_protocol::frame::{FrameError, Undecipherable};
+pub use smbench_protocol::handshake::Demand;
+pub use smbench_protocol::header::Command;
+pub use smbench_protocol::kerberos::{KerberosError, MalformedFile, Principal, ServiceTicket};
+pub use smbench_protocol::{AuthError, DecodeError, HandshakeError, NtStatus, ProtocolError};
 
 use crate::hosts::FirstHost;
 use crate::machine::cancel::Cancel;

@@ -112,6 +112,7 @@ pub enum ImportError {
         /// The path as given.
         path: String,
         /// The system's reason.
+        #[source]
         reason: io::Error,
     },
     /// A line is not valid or not supported.

@@ -52,6 +52,7 @@ pub enum LoadfileError {
         /// The path as given.
         path: String,
         /// The system's reason.
+        #[source]
         reason: io::Error,
     },
     /// A line is not valid.

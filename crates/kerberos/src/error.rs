@@ -9,6 +9,7 @@ use crate::decode::DecodeError;
 
 /// The reason why there is no ticket, or why the server does not accept it.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum KerberosError {
     /// The KDC does not know the user (KDC_ERR_C_PRINCIPAL_UNKNOWN).
     #[error("the KDC knows no user {0}")]

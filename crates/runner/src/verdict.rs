@@ -133,6 +133,7 @@ fn client_limited(doc: &RunDoc) -> Option<(Exit, Option<String>)> {
 mod tests {
     use std::path::Path;
 
+    use serde_json::json;
     use smbench_report::doc::GeneratorDoc;
 
     use super::*;
@@ -140,21 +141,17 @@ mod tests {
     fn valid_run() -> RunDoc {
         let path = "../../fixtures/results/v1-curve.json";
         let mut doc = RunDoc::load(&Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap();
+        let generator = json!({
+            "limited": false,
+            "shared_cpus": "thread 0 waited for a CPU 67 % of the time; the server had it",
+            "credit_starved_share": 0.0,
+            "held_back_share": 0.0,
+            "workers": [],
+        });
+        let generator: GeneratorDoc = serde_json::from_value(generator).unwrap();
         for point in &mut doc.load_points {
             point.valid = true;
-            point.generator = Some(GeneratorDoc {
-                limited: false,
-                reason: None,
-                shared_cpus: Some(
-                    "thread 0 waited for a CPU 67 % of the time; the server had it".to_owned(),
-                ),
-                back_pressure: None,
-                machine_busy_share: None,
-                credit_starved_share: 0.0,
-                held_back_share: 0.0,
-                lateness_ns: None,
-                workers: Vec::new(),
-            });
+            point.generator = Some(generator.clone());
             point.latency_noise_ns.insert("p99".to_owned(), 400_000);
         }
         doc

@@ -1,8 +1,7 @@
 //! The recipes of the chapter on the library, one in each file, and a program that carries
 //! them out: `cargo run -p smbench --example recipes`.
 //!
-//! The chapter shows the files as they are. The tests carry the recipes out, and compare the
-//! chapter with the files.
+//! The chapter shows the files as they are. The tests carry the recipes out.
 
 #![expect(clippy::print_stdout, reason = "that is what they are for")]
 #![expect(unreachable_pub, reason = "a reader copies them")]
@@ -22,6 +21,7 @@ mod watch_and_cancel;
 
 use std::error::Error;
 use std::fs;
+use std::time::Duration;
 
 use smbench::lab::{EmbeddedOptions, EmbeddedServer};
 
@@ -37,7 +37,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     own_target::own_target()?;
     results::results(url, password, &folder)?;
     compare_runs::compare_runs(url, password)?;
-    merge_parts::merge_parts(url, password)?;
+    merge_parts::merge_parts(url, password, Duration::from_secs(5))?;
     let plan = json::PLAN.replace("smb://alice@nas/bench", url);
     let result = json::json(&plan, password)?;
     print!("{result}");

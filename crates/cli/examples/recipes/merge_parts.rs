@@ -9,9 +9,9 @@ use smbench::model::part::ClientRange;
 use smbench::report::render;
 use smbench::{Run, RunOptions};
 
-pub fn merge_parts(url: &str, password: &str) -> Result<(), Box<dyn Error>> {
-    // Leaves time to set up the sessions of all parts.
-    let begin_at = SystemTime::now() + Duration::from_secs(5);
+/// `lead` is the time to set up the sessions of all parts. A part that needs longer fails.
+pub fn merge_parts(url: &str, password: &str, lead: Duration) -> Result<(), Box<dyn Error>> {
+    let begin_at = SystemTime::now() + lead;
     let measure = |path: &str, clients: ClientRange| {
         let mut options = RunOptions::default();
         options.generator.client_range = Some(clients);
@@ -25,7 +25,8 @@ pub fn merge_parts(url: &str, password: &str) -> Result<(), Box<dyn Error>> {
         let path = path.to_owned();
         Ok::<_, smbench::Error>(SavedPart { path, doc })
     };
-    // Two threads stand for two machines. From those, `RunDoc::load` reads the documents.
+    // Two threads stand for two machines. On real machines, save each document and read it
+    // here with `RunDoc::load`.
     let [first, second]: [ClientRange; 2] = ["0..2/4".parse()?, "2..4/4".parse()?];
     let (one, other) = thread::scope(|scope| {
         let one = scope.spawn(|| measure("one.json", first));

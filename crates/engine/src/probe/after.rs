@@ -41,6 +41,7 @@ pub enum AfterError {
         /// The state file.
         path: String,
         /// Why not.
+        #[source]
         error: NotesError,
     },
     /// The notes are of another share.

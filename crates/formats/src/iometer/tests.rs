@@ -4,6 +4,7 @@ mod lines;
 mod refusals;
 mod workers;
 
+use std::error::Error as _;
 use std::time::Duration;
 
 use smbench_model::limits::Limits;
@@ -284,12 +285,9 @@ fn what_is_no_configuration_at_all_is_refused() {
             .to_string()
             .contains("larger than 16 MiB")
     );
-    assert!(
-        read("./no-such.icf")
-            .unwrap_err()
-            .to_string()
-            .contains("the file does not exist")
-    );
+    let missing = read("./no-such.icf").unwrap_err();
+    assert!(missing.to_string().contains("the file does not exist"));
+    assert!(missing.source().unwrap().is::<io::Error>());
     let garbage: Vec<u8> = (0..=255).cycle().take(10_000).collect();
     parse("x.icf", &garbage).unwrap_err();
     parse("x.icf", b"").unwrap_err();

@@ -1,5 +1,5 @@
 //! What holds for README.md and the manual: README.md is short, the table of contents
-//! has every chapter, and every relative link leads somewhere.
+//! has every chapter, every relative link leads somewhere, and recipes are shown as they are.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -186,4 +186,36 @@ fn the_page_of_servers_has_a_version_and_a_date_for_each() {
         assert_eq!(cells.len(), 10, "{row}");
     }
     assert_eq!(rows.len(), 7, "{rows:#?}");
+}
+
+/// Returns the code of a file without its first lines, which say what it is.
+fn shown(path: &Path) -> String {
+    let text = fs::read_to_string(path).unwrap();
+    let code = text.lines().skip_while(|line| line.starts_with("//!"));
+    let code: Vec<_> = code.collect();
+    code.join("\n").trim().to_owned()
+}
+
+/// The tests of the recipes carry them out.
+#[test]
+fn the_chapter_on_the_library_shows_the_recipes_as_they_are() {
+    let repository = repository();
+    let chapter = fs::read_to_string(repository.join("docs/library.md")).unwrap();
+    let blocks = chapter.split("```rust\n").skip(1);
+    let mut blocks: Vec<_> = blocks
+        .map(|block| block.split_once("```").unwrap().0.trim().to_owned())
+        .collect();
+    let mut recipes = vec![shown(&repository.join("benches/own_server.rs"))];
+    for entry in fs::read_dir(repository.join("crates/cli/examples/recipes")).unwrap() {
+        let path = entry.unwrap().path();
+        if !path.ends_with("main.rs") && !path.ends_with("tests.rs") {
+            recipes.push(shown(&path));
+        }
+    }
+    blocks.sort();
+    recipes.sort();
+    assert_eq!(blocks.len(), recipes.len());
+    for (block, recipe) in blocks.iter().zip(&recipes) {
+        assert_eq!(block, recipe);
+    }
 }

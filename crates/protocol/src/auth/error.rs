@@ -5,6 +5,7 @@ use thiserror::Error;
 
 /// Error for an authentication that failed on the client's side.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum AuthError {
     /// The user or domain contains `\` or `@` where that is not allowed.
     #[error("the user name mixes the forms DOMAIN;USER and USER@REALM")]

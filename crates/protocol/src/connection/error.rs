@@ -8,6 +8,7 @@ use crate::wire::DecodeError;
 
 /// The reason why a connection can no longer be trusted.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ProtocolError {
     /// A message does not follow MS-SMB2.
     #[error(transparent)]

@@ -11,6 +11,7 @@ use crate::wire::DecodeError;
 
 /// The reason why a session was not set up.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum HandshakeError {
     /// The server answered a set-up request with an error status.
     #[error("{} refused with {status}", .command.name())]

@@ -12,6 +12,7 @@ use crate::statistics::per;
 
 /// The generator in the window.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct GeneratorDoc {
     /// Whether the generator limited the load, so that throughput is not to be
     /// trusted.

@@ -11,6 +11,7 @@ use crate::latency::{Hdr, LatencyDoc};
 
 /// One kind of operation in the window of a load point.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct OpDoc {
     /// Number of operations completed without error.
     pub count: u64,

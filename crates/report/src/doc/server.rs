@@ -62,6 +62,7 @@ impl From<&TreeUsed> for TreeOriginDoc {
 
 /// The server under test.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct ServerDoc {
     /// The target without its password.
     pub url: String,

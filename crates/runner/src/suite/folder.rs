@@ -349,12 +349,16 @@ fn is_unfinished(name: &OsStr) -> bool {
 /// Returns the failure for a pass's document that cannot be read, with advice.
 fn unreadable(error: LoadError) -> Failure {
     match error {
+        // The document is complete, or not accessible.
+        LoadError::Newer { .. } | LoadError::Unreadable { .. } | LoadError::NotFound { .. } => {
+            Failure::Load(error)
+        }
         LoadError::NotJson { .. } | LoadError::NotAResult { .. } | LoadError::Malformed { .. } => {
             Failure::Usage(format!(
                 "failed to {error}; delete that file, and the suite measures this pass again"
             ))
         }
-        // The document is complete, or not accessible.
+        // For another reason, nobody is told to delete a document that may be complete.
         _ => Failure::Load(error),
     }
 }

@@ -1,5 +1,7 @@
 //! Lines that are refused or left out.
 
+use std::error::Error as _;
+
 use super::*;
 
 #[test]
@@ -85,13 +87,12 @@ fn what_makes_no_sense_is_named_with_its_line() {
 fn what_is_no_loadfile_is_refused() {
     assert_eq!(error("# nothing\n\n"), "loadfile my.txt holds no operation");
     assert!(error(&"x".repeat(70_000)).ends_with("this is no loadfile"));
-    let missing = read("/no/such/file", Unknown::Refuse)
-        .unwrap_err()
-        .to_string();
+    let missing = read("/no/such/file", Unknown::Refuse).unwrap_err();
     assert_eq!(
-        missing,
+        missing.to_string(),
         "failed to read /no/such/file: the file does not exist"
     );
+    assert!(missing.source().unwrap().is::<io::Error>());
     assert!(read("/", Unknown::Refuse).is_err());
 }
 

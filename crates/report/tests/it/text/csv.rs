@@ -5,7 +5,7 @@ use smbench_model::Nanos;
 use smbench_model::kind::OpKind;
 use smbench_model::record::{OperationFailure, Phase};
 use smbench_model::stages::StagesPurpose;
-use smbench_report::doc::{MachineDoc, Named, OpDoc, StageDoc, StageUnitDoc, StreamsDoc};
+use smbench_report::doc::{MachineDoc, Named, StageDoc, StageUnitDoc, StreamsDoc};
 use smbench_report::metric::Metric;
 use smbench_report::{RunDoc, write_csv};
 
@@ -73,10 +73,8 @@ fn listings_have_their_entries() {
     let mut doc = document(&run(vec![point(1, 1, 4)]));
     let ops = &mut doc.load_points[0].ops;
     for (name, entries) in [("list", 2000), ("list_first", 1500), ("list_cached", 4000)] {
-        let listed = OpDoc {
-            entries: Some(entries),
-            ..ops["read"].clone()
-        };
+        let mut listed = ops["read"].clone();
+        listed.entries = Some(entries);
         ops.insert(name.to_owned(), listed);
     }
     assert_eq!(

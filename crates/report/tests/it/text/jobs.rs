@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use smbench_report::doc::OpDoc;
 use smbench_report::text;
 
 use crate::samples::{document, point, run};
@@ -12,11 +11,12 @@ fn listings_from_memory_are_a_part_of_a_job() {
     let mut doc = document(&run(vec![point(1, 1, 4)]));
     doc.plan.count = Some(100);
     let read = doc.load_points[0].ops["read"].clone();
-    let listings = |count: u64| OpDoc {
-        count,
-        bytes: 0,
-        entries: Some(count * 2000),
-        ..read.clone()
+    let listings = |count: u64| {
+        let mut listings = read.clone();
+        listings.count = count;
+        listings.bytes = 0;
+        listings.entries = Some(count * 2000);
+        listings
     };
     let ops = [("list", 1), ("list_cached", 99), ("list_open", 1)];
     let ops = ops.map(|(name, count)| (name.to_owned(), listings(count)));
@@ -49,12 +49,13 @@ fn a_walk_has_the_directories_files_and_entries_that_were_listed() {
     let mut doc = document(&run(vec![point(2, 1, 4)]));
     doc.plan.count = Some(3);
     let read = doc.load_points[0].ops["read"].clone();
-    let walk = |errors: u64| OpDoc {
-        count: 6 * 101,
-        errors,
-        bytes: 0,
-        entries: Some(6 * (100 + 5000)),
-        ..read.clone()
+    let walk = |errors: u64| {
+        let mut walk = read.clone();
+        walk.count = 6 * 101;
+        walk.errors = errors;
+        walk.bytes = 0;
+        walk.entries = Some(6 * (100 + 5000));
+        walk
     };
     for (errors, files, files_per_s) in [(0, "30000", "3000"), (1, "-", "-")] {
         doc.load_points[0].ops = BTreeMap::from([("walk".to_owned(), walk(errors))]);
