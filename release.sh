@@ -161,7 +161,8 @@ make_tarball() {
 
 # maturin reads the tag from what the binary needs; a static one suits both kinds of libc.
 make_wheel() {
-  [ -x "$tools/venv/bin/pip" ] || python3 -m venv "$tools/venv"
+  # One that was moved does not start.
+  "$tools/venv/bin/pip" --version >/dev/null 2>&1 || python3 -m venv --clear "$tools/venv"
   # Does nothing where these versions are.
   "$tools/venv/bin/pip" install --quiet --disable-pip-version-check -r packaging/requirements.txt
   cp "$parts/NOTICE.smbench" crates/cli/NOTICE
