@@ -224,7 +224,7 @@ impl Run {
     }
 
     /// Sets what a reader must know about the server, such as its handling of a FLUSH. It
-    /// replaces the label, the remark and what [`Run::on_embedded`] states.
+    /// replaces the label, the remark and what `Run::on_embedded` states.
     pub fn disclosure(self, disclosure: Disclosure) -> Self {
         Self { disclosure, ..self }
     }
