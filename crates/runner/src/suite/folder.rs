@@ -358,7 +358,7 @@ fn unreadable(error: LoadError) -> Failure {
                 "failed to {error}; delete that file, and the suite measures this pass again"
             ))
         }
-        // For another reason, nobody is told to delete a document that may be complete.
+        // The document may be complete.
         _ => Failure::Load(error),
     }
 }
