@@ -37,6 +37,7 @@ needed=(
   ip:iproute2
   jq:jq
   strace:strace
+  git:git
 )
 # For servers in virtual machines and chroots.
 needed_for_interop=(
